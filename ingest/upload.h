@@ -1,0 +1,114 @@
+/*
+ * The upload state machine, without a transport: what Parca's DebuginfoService, and later others,
+ * do with an upload from the first question to the stored object. Answers come from the tenant's
+ * own rows alone.
+ *
+ * Threads: any; a stream belongs to one thread at a time. Functions marked "blocks" wait for the
+ * disk or a worker and must run on the task pool, never on a network loop.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/binary_id.h"
+#include "base/request_context.h"
+#include "cache/blob_store.h"
+#include "cache/catalog.h"
+#include "cache/catalog_uploads.h"
+#include "ingest/build_queue.h"
+#include "ingest/worker.h"
+
+struct ingest;
+
+struct ingest_config {
+    uint64_t upload_size_max;     /* 0: 4 GiB */
+    int64_t upload_duration_ms;   /* an upload older than this + 2 min is stale; 0: 15 min */
+    unsigned upload_count_max;    /* streams open at once; 0: 512 */
+    int64_t (*wall_ms)(void);     /* clock, for tests; NULL: clock_wall_ms */
+};
+
+/* Borrows everything it is given, for its lifetime. Opening sweeps the blob store's temporary
+ * files, fails the uploads that died with an earlier process, and leaves builds to the queue. */
+enum err ingest_open(const struct ingest_config *config, struct catalog *catalog,
+                     struct blob_store *blobs, struct build_queue *queue,
+                     const struct worker_config *workers, struct ingest **ret_ingest,
+                     struct error *error);
+void ingest_free(struct ingest *ingest);
+DEFINE_CLEANUP(ingest, struct ingest, ingest_free)
+
+/* The answers of Parca's table; upload_reason_text gives its exact words, agents compare them. */
+enum upload_reason {
+    UPLOAD_REASON_FIRST_TIME_SEEN = 1,
+    UPLOAD_REASON_STALE,
+    UPLOAD_REASON_IN_PROGRESS,
+    UPLOAD_REASON_IN_PROGRESS_BUT_FORCED,
+    UPLOAD_REASON_EXISTS,
+    UPLOAD_REASON_EXISTS_BUT_FORCED,
+    UPLOAD_REASON_INVALID,
+    UPLOAD_REASON_EQUAL,
+    UPLOAD_REASON_NOT_EQUAL,
+    UPLOAD_REASON_PURGED,
+};
+
+const char *upload_reason_text(enum upload_reason reason);
+
+struct upload_query {
+    struct binary_id id;
+    enum artifact_type type;
+    char hash[UPLOAD_HASH_MAX + 1]; /* may be empty in ShouldInitiateUpload */
+    bool force;
+};
+
+/* Blocks shortly (a catalog read; a write at most once per id and hour). */
+enum err ingest_should_initiate(struct ingest *ingest, const struct request_context *context,
+                                const struct upload_query *query, bool *ret_should,
+                                enum upload_reason *ret_reason, struct error *error);
+
+/* Blocks for a commit. Errors and their gRPC codes as Parca's InitiateUpload: ERR_INVALID,
+ * ERR_EXISTS, ERR_STATE, and ERR_EXHAUSTED when over the number of streams. */
+enum err ingest_initiate(struct ingest *ingest, const struct request_context *context,
+                         const struct upload_query *query, uint64_t size,
+                         char ret_upload_id[static UPLOAD_ID_SIZE], struct error *error);
+
+struct upload_stream;
+
+/* ERR_STATE: no upload was initiated for this id; ERR_INVALID: another upload id than the
+ * initiated one. */
+enum err upload_stream_open(struct ingest *ingest, const struct request_context *context,
+                            const struct binary_id *id, enum artifact_type type,
+                            const char *upload_id, struct upload_stream **ret_stream,
+                            struct error *error);
+
+/* Straight off the wire, any piece size. ERR_INVALID when more than the declared size comes. */
+enum err upload_stream_append(struct upload_stream *stream, const void *bytes, size_t size,
+                              struct error *error);
+
+/* All bytes are here. Blocks (fsync). ERR_INVALID when fewer came than were declared: the stream
+ * may be sent again while the upload is not stale. The bytes wait for ingest_finish. */
+enum err upload_stream_complete(struct upload_stream *stream, uint64_t *ret_size,
+                                struct error *error);
+
+/* Ends a stream; what was not completed is dropped, and the upload may be sent again. */
+void upload_stream_free(struct upload_stream *stream);
+DEFINE_CLEANUP(upload_stream, struct upload_stream, upload_stream_free)
+
+/*
+ * MarkUploadFinished. Blocks (worker, fsync, commit). Identifies the bytes in a worker, publishes
+ * the blob, commits object, names and upload in one transaction and queues the build. ERR_INVALID
+ * with the reason when the bytes are refused (not ELF, another build ID); the upload is then
+ * `failed`. ERR_NOT_FOUND: no such upload. ERR_UNAVAILABLE: our own trouble, try again.
+ */
+enum err ingest_finish(struct ingest *ingest, const struct request_context *context,
+                       const struct binary_id *id, enum artifact_type type, const char *upload_id,
+                       struct error *error);
+
+struct ingest_stats {
+    uint64_t initiated;
+    uint64_t finished;
+    uint64_t failed;
+    uint64_t bytes_received;
+    uint64_t streams_open;
+};
+
+void ingest_stats_read(struct ingest *ingest, struct ingest_stats *ret_stats);

@@ -1,0 +1,41 @@
+/*
+ * A gRPC server over HTTP/2 (nghttp2; h2c by prior knowledge), implementing the gRPC over HTTP/2
+ * protocol document of the gRPC project. It knows no service: methods are registered by path, and
+ * any other path is answered UNIMPLEMENTED with the connection kept.
+ *
+ * A request message is handed over in pieces as its bytes arrive, never assembled here, so that a
+ * method can stream it to disk; flow control bounds what a connection can make us hold.
+ *
+ * Threads: config.thread_count threads run one event loop each; the callbacks of one call all run
+ * on the loop of its connection and must not block. grpc_call_finish and the other functions marked
+ * "any thread" hand their work to that loop.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/span.h"
+
+struct grpc_server;
+struct grpc_service;
+
+struct grpc_server_config {
+    const char *address;          /* numeric, "127.0.0.1" */
+    uint16_t port;                /* 0: any free one; see grpc_server_port */
+    unsigned thread_count;        /* 0: 1 */
+    uint64_t message_size_max;    /* 0: 64 MiB */
+    unsigned connection_count_max; /* 0: 4096 */
+};
+
+/* Listens and starts the threads. The services (borrowed) must outlive the server. */
+enum err grpc_server_open(const struct grpc_server_config *config,
+                          const struct grpc_service *const *services, size_t service_count,
+                          struct grpc_server **ret_server, struct error *error);
+uint16_t grpc_server_port(const struct grpc_server *server);
+
+/* GOAWAY, lets open calls end for up to grace_ms, then closes and joins. */
+void grpc_server_stop(struct grpc_server *server, int64_t grace_ms);
+void grpc_server_free(struct grpc_server *server);
+DEFINE_CLEANUP(grpc_server, struct grpc_server, grpc_server_free)

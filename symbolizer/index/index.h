@@ -1,0 +1,95 @@
+/*
+ * A symbol index, opened for reading: address in, frames out. The file's layout is in
+ * symbolizer/index/format.h. Every read is bounds-checked, since a disk or a compromised worker can
+ * hand us anything: damage found at lookup answers SYMBOL_MISS_NO_RANGE and is counted, it never
+ * crashes and never reads outside the file.
+ *
+ * Threads: an open index is immutable; any number of threads may read it at once.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/binary_id.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/symbol.h"
+
+/* The version this build writes. A file of another version is ERR_UNSUPPORTED: rebuild it. */
+#define INDEX_FORMAT_VERSION 1
+
+struct index;
+
+/* Maps the file; the fd may be closed afterwards. Checks header, section table and bounds, not the
+ * sections' checksums (index_verify does). ERR_MALFORMED, ERR_UNSUPPORTED, ERR_IO. */
+enum err index_open_fd(int fd, struct index **ret_index, struct error *error);
+
+/* The bytes must outlive the index. */
+enum err index_open_memory(struct span bytes, struct index **ret_index, struct error *error);
+
+void index_free(struct index *index);
+DEFINE_CLEANUP(index, struct index, index_free)
+
+/* Recomputes every section's checksum and walks all records; ERR_MALFORMED names the section. */
+enum err index_verify(const struct index *index, struct error *error);
+
+uint64_t index_size(const struct index *index);
+
+#define INDEX_ID_MAX 8
+
+/* What was known of the inputs when the index was built. */
+struct index_summary {
+    struct binary_id ids[INDEX_ID_MAX];
+    size_t id_count;
+    uint16_t machine;           /* EM_* */
+    bool has_dwarf;
+    bool has_pclntab;
+    bool has_symtab;
+    bool has_dynsym;
+    uint64_t function_count;    /* functions with code of their own, all origins */
+    uint64_t inlined_count;     /* inlined copies */
+    uint64_t line_row_count;
+    uint64_t interval_count;
+    uint64_t location_count;
+    uint64_t damage_count;      /* units or names that could not be read */
+    uint64_t executable_bytes;  /* 0 when unknown */
+    uint64_t covered_bytes;     /* of them, answered with at least a name */
+    bool extents_exact;         /* false: executable_bytes was inferred or is unknown */
+};
+
+void index_summary_read(const struct index *index, struct index_summary *ret_summary);
+
+/* Executable ranges and PT_LOADs, for turning runtime addresses into ELF addresses. */
+struct index_segment {
+    uint64_t offset;
+    uint64_t address;
+    uint64_t file_size;
+    uint64_t memory_size;
+    uint32_t flags; /* PF_* */
+};
+
+size_t index_segment_count(const struct index *index);
+struct index_segment index_segment_at(const struct index *index, size_t position);
+
+/* The outcome for one address: a location to walk, or a miss. */
+struct index_hit {
+    uint32_t location;       /* 0 when there is none */
+    enum symbol_miss miss;   /* NONE, NO_RANGE, NO_LINE or INLINE_UNAVAILABLE */
+};
+
+/* Looks up `count` addresses in any order; ret_hits[i] answers pcs[i]. Allocates nothing. */
+void index_lookup(const struct index *index, const uint64_t *pcs, size_t count,
+                  struct index_hit *ret_hits);
+
+/*
+ * Walks a chain, leaf first. Start with *location from a hit; each call yields one frame and moves
+ * on; false at the end. At most FRAME_COUNT_MAX frames, also in a damaged file. The spans point
+ * into the index or into `scratch` and live until the next call with the same scratch.
+ */
+struct index_scratch {
+    char bytes[16384]; /* room for names that are not stored in one piece */
+};
+
+bool index_chain_next(const struct index *index, uint32_t *location,
+                      struct index_scratch *scratch, struct symbol_frame *ret_frame);
