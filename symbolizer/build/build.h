@@ -1,0 +1,29 @@
+/*
+ * Objects in, index out: opens the inputs, lets each source push into a model, resolves which
+ * function, inlined copy and line row answers at every address, and writes the index.
+ *
+ * Who wins at an address: DWARF functions before ELF symbols. Among DWARF ranges that cover it the
+ * smallest; among line sequences those of the function's own unit first, then the smallest. An
+ * address with line rows but no DWARF function takes its name from the ELF symbols.
+ *
+ * Hostile bytes pass through here: call it in the worker, or in a CLI that a person runs on his
+ * own file.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "symbolizer/index/index.h"
+#include "symbolizer/protocol/job.h"
+
+struct build_limits {
+    uint64_t memory_max;     /* of the model and the writer; 0: 4 GiB */
+    uint64_t index_size_max; /* 0: 4 GiB */
+    uint64_t inflated_size_max;
+};
+
+/* Writes to out_fd (empty, seekable). ERR_MALFORMED, ERR_UNSUPPORTED, ERR_LIMIT, ERR_NO_MEMORY. */
+enum err build_index(const struct job_input *inputs, size_t input_count,
+                     const struct build_limits *limits, int out_fd,
+                     struct index_summary *ret_summary, uint64_t *ret_size, struct error *error);

@@ -1,0 +1,59 @@
+/*
+ * Writes an index file (symbolizer/index/format.h) from already resolved intervals. Strings,
+ * files, functions and locations are interned: equal contents get equal numbers. Not thread-safe.
+ * Identical calls give identical bytes.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "symbolizer/index/index.h"
+
+struct index_writer;
+
+/* size_max bounds the memory taken and the file written; reaching it is ERR_LIMIT. */
+enum err index_writer_new(uint64_t size_max, struct index_writer **ret_writer,
+                          struct error *error);
+void index_writer_free(struct index_writer *writer);
+DEFINE_CLEANUP(index_writer, struct index_writer, index_writer_free)
+
+/* Everywhere: 0 stands for "none". */
+struct index_function {
+    struct span name;
+    struct span start_file;
+    uint32_t start_line;
+    uint32_t flags; /* of enum symbol_flags */
+    enum symbol_origin origin;
+    uint64_t entry_pc;
+    bool has_entry_pc;
+};
+
+struct index_location {
+    uint32_t function; /* from index_writer_function */
+    uint32_t file;     /* from index_writer_file */
+    uint32_t line;
+    uint32_t column;
+    uint32_t parent;   /* location of the caller's frame; 0 in the outermost */
+};
+
+enum err index_writer_file(struct index_writer *writer, struct span path, uint32_t *ret_file,
+                           struct error *error);
+enum err index_writer_function(struct index_writer *writer, const struct index_function *function,
+                               uint32_t *ret_function, struct error *error);
+enum err index_writer_location(struct index_writer *writer, const struct index_location *location,
+                               uint32_t *ret_location, struct error *error);
+
+/* Ascending and disjoint. `miss` is NONE, NO_LINE or INLINE_UNAVAILABLE. Adjacent intervals with
+ * the same answer are joined. */
+enum err index_writer_interval(struct index_writer *writer, struct pc_range range,
+                               uint32_t location, enum symbol_miss miss, struct error *error);
+
+enum err index_writer_segment(struct index_writer *writer, const struct index_segment *segment,
+                              struct error *error);
+
+/* Writes the file at the fd's start. The counts that the writer knows itself (intervals,
+ * locations) replace those in `summary`. ret_size: bytes written. */
+enum err index_writer_finish(struct index_writer *writer, const struct index_summary *summary,
+                             int fd, uint64_t *ret_size, struct error *error);

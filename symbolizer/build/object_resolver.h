@@ -1,0 +1,21 @@
+/*
+ * One cold address on an ELF file, without an index: what `symbolize -e FILE` does. Asks the same
+ * sources by the same precedence as build_index, so that both give the same frames; only what an
+ * index does not keep (short name, discriminator, entry pc of inlined copies) is extra.
+ */
+#pragma once
+
+#include "base/symbol_source.h"
+#include "symbolizer/protocol/job.h"
+
+struct object_resolver;
+
+enum err object_resolver_new(const struct job_input *inputs, size_t input_count,
+                             struct object_resolver **ret_resolver, struct error *error);
+void object_resolver_free(struct object_resolver *resolver);
+DEFINE_CLEANUP(object_resolver, struct object_resolver, object_resolver_free)
+
+/* Leaf first. Frames with SYMBOL_DEMANGLES set have been tried. No frames: *ret_miss says why. */
+enum err object_resolver_resolve(struct object_resolver *resolver, uint64_t pc,
+                                 struct frame_list *frames, enum symbol_miss *ret_miss,
+                                 struct error *error);
