@@ -14,9 +14,8 @@
 struct debuginfo_service;
 
 /* Borrows all it is given. Blocking steps run on the pool. */
-enum err debuginfo_service_new(struct ingest *ingest, struct task_pool *pool,
-                               const struct log *log, struct debuginfo_service **ret_service,
-                               struct error *error);
+enum err debuginfo_service_new(struct ingest *ingest, struct task_pool *pool, const struct log *log,
+                               struct debuginfo_service **ret_service, struct error *error);
 const struct grpc_service *debuginfo_service_grpc(const struct debuginfo_service *service);
 void debuginfo_service_free(struct debuginfo_service *service);
 DEFINE_CLEANUP(debuginfo_service, struct debuginfo_service, debuginfo_service_free)

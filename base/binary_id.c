@@ -115,8 +115,7 @@ enum err binary_id_parse(enum binary_id_kind kind, struct span text, struct bina
     return err;
 }
 
-enum err binary_id_from_gnu_note(struct span bytes, struct binary_id *ret_id,
-                                 struct error *error) {
+enum err binary_id_from_gnu_note(struct span bytes, struct binary_id *ret_id, struct error *error) {
     char text[2 * GNU_ID_BYTES_MAX + 1];
     if (bytes.size > GNU_ID_BYTES_MAX)
         return error_set(error, ERR_INVALID, "build-ID note of %zu bytes: want at most %d",

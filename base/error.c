@@ -49,9 +49,8 @@ enum err error_set_errno(struct error *error, enum err code, int sys_errno, cons
     format_text(error, format, arguments);
     va_end(arguments);
     size_t used = strlen(error->text);
-    snprintf(error->text + used, sizeof(error->text) - used, ": %s", strerrordesc_np(sys_errno)
-                                                                        ? strerrordesc_np(sys_errno)
-                                                                        : "unknown errno");
+    snprintf(error->text + used, sizeof(error->text) - used, ": %s",
+             strerrordesc_np(sys_errno) ? strerrordesc_np(sys_errno) : "unknown errno");
     return code;
 }
 

@@ -23,8 +23,8 @@ enum err {
     ERR_TIMEOUT,
     ERR_CANCELLED,
     ERR_UNIMPLEMENTED,
-    ERR_KILLED,      /* a worker process died or was killed */
-    ERR_INTERNAL,    /* our own invariant broke in a way we can still report */
+    ERR_KILLED,   /* a worker process died or was killed */
+    ERR_INTERNAL, /* our own invariant broke in a way we can still report */
     ERR_COUNT,
 };
 
@@ -34,7 +34,8 @@ struct error {
     char text[512];
 };
 
-/* Fill `error` and return `code`. The text is truncated to fit, never lost silently mid-character. */
+/* Fill `error` and return `code`. The text is truncated to fit, never lost silently mid-character.
+ */
 enum err error_set(struct error *error, enum err code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

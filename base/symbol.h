@@ -37,7 +37,8 @@ enum symbol_flags {
     SYMBOL_WRAPPER = 1u << 1,
 };
 
-/* One frame of an answer. Spans stay owned by whoever filled it in; see there. Empty span: unknown. */
+/* One frame of an answer. Spans stay owned by whoever filled it in; see there. Empty span: unknown.
+ */
 struct symbol_frame {
     struct span name;       /* linkage name where there is one, else the scoped source name */
     struct span short_name; /* DW_AT_name alone; empty when the source does not keep it */

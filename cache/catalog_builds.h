@@ -29,8 +29,8 @@ struct build_row {
     enum build_state state;
     char reason[512];
     int64_t queued_ms;
-    int64_t finished_ms;  /* 0: not yet */
-    int64_t expires_ms;   /* a failure is tried again after this; 0: kept */
+    int64_t finished_ms; /* 0: not yet */
+    int64_t expires_ms;  /* a failure is tried again after this; 0: kept */
     unsigned attempts;
     uint64_t index_size;
 };
@@ -51,8 +51,7 @@ enum err catalog_build_ensure(struct catalog_txn *txn, const char *tenant, const
 /* ERR_NOT_FOUND. */
 enum err catalog_build_get(struct catalog_txn *txn, const char *tenant, const struct digest *key,
                            struct build_row *ret_row, struct error *error);
-enum err catalog_build_inputs(struct catalog_txn *txn, const char *tenant,
-                              const struct digest *key,
+enum err catalog_build_inputs(struct catalog_txn *txn, const char *tenant, const struct digest *key,
                               struct build_input ret_inputs[static BUILD_INPUT_MAX],
                               size_t *ret_count, struct error *error);
 
@@ -69,7 +68,7 @@ enum err catalog_builds_queued(struct catalog_txn *txn, build_visitor *visitor, 
                                struct error *error);
 
 struct generation_row {
-    uint64_t number;    /* 0: nothing has answered for this id yet; grows by one per change */
+    uint64_t number; /* 0: nothing has answered for this id yet; grows by one per change */
     bool has_serving;
     bool has_pending;
     struct digest serving; /* build keys */

@@ -29,9 +29,8 @@ enum err catalog_object_put(struct catalog_txn *txn, const char *tenant,
                             struct error *error);
 
 /* Adds a name; naming the same object again keeps the stronger verification. */
-enum err catalog_alias_put(struct catalog_txn *txn, const char *tenant,
-                           const struct binary_id *id, int64_t object_id,
-                           enum verification verification, struct error *error);
+enum err catalog_alias_put(struct catalog_txn *txn, const char *tenant, const struct binary_id *id,
+                           int64_t object_id, enum verification verification, struct error *error);
 
 /* Newest first, at most OBJECTS_PER_ID_MAX. None is ERR_OK with count 0. */
 enum err catalog_objects_by_id(struct catalog_txn *txn, const char *tenant,

@@ -27,11 +27,11 @@ struct upload_row {
     char hash[UPLOAD_HASH_MAX + 1]; /* as the uploader said it: no hash of the payload */
     uint64_t declared_size;
     enum upload_state state;
-    char reason[512];     /* of a failure; else empty */
-    char uploader[128];   /* principal */
-    int64_t started_ms;   /* wall clock */
-    int64_t finished_ms;  /* 0: not finished */
-    int64_t object_id;    /* 0: none */
+    char reason[512];    /* of a failure; else empty */
+    char uploader[128];  /* principal */
+    int64_t started_ms;  /* wall clock */
+    int64_t finished_ms; /* 0: not finished */
+    int64_t object_id;   /* 0: none */
 };
 
 enum err catalog_upload_insert(struct catalog_txn *txn, const char *tenant,
@@ -63,8 +63,7 @@ enum err catalog_upload_hash_held(struct catalog_txn *txn, const char *tenant,
 
 /* At start: whatever was uploading died with the last process. All tenants. */
 enum err catalog_uploads_fail_unfinished(struct catalog_txn *txn, const char *reason,
-                                         int64_t now_ms, uint64_t *ret_count,
-                                         struct error *error);
+                                         int64_t now_ms, uint64_t *ret_count, struct error *error);
 
 /* When this (id, type) was last asked to be uploaded again for want of quality; 0: never. */
 enum err catalog_invitation_get(struct catalog_txn *txn, const char *tenant,

@@ -53,8 +53,8 @@ struct index_cache_stats {
     uint64_t disk_count;
     uint64_t mapped_size;
     uint64_t mapped_count;
-    uint64_t hits;      /* acquire found a map */
-    uint64_t opens;     /* acquire had to map a file */
+    uint64_t hits;  /* acquire found a map */
+    uint64_t opens; /* acquire had to map a file */
     uint64_t misses;
     uint64_t evictions; /* files removed for space */
 };

@@ -25,8 +25,8 @@
 struct build_queue;
 
 struct build_queue_config {
-    unsigned worker_count;        /* 0: number of CPUs, at most 4 */
-    int64_t failure_expiry_ms;    /* 0: 1 hour */
+    unsigned worker_count;     /* 0: number of CPUs, at most 4 */
+    int64_t failure_expiry_ms; /* 0: 1 hour */
 };
 
 /* Borrows what it is given. Starts the threads, queues again what was running when an earlier

@@ -22,10 +22,10 @@ struct grpc_server;
 struct grpc_service;
 
 struct grpc_server_config {
-    const char *address;          /* numeric, "127.0.0.1" */
-    uint16_t port;                /* 0: any free one; see grpc_server_port */
-    unsigned thread_count;        /* 0: 1 */
-    uint64_t message_size_max;    /* 0: 64 MiB */
+    const char *address;           /* numeric, "127.0.0.1" */
+    uint16_t port;                 /* 0: any free one; see grpc_server_port */
+    unsigned thread_count;         /* 0: 1 */
+    uint64_t message_size_max;     /* 0: 64 MiB */
     unsigned connection_count_max; /* 0: 4096 */
 };
 

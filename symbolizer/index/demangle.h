@@ -1,8 +1,8 @@
 /*
- * C++ (Itanium) and Rust (legacy and v0) names to readable ones, through libiberty's callback forms.
- * Mangled names are hostile: input and output are capped, and output past the cap abandons the
- * name. Clone suffixes (.isra.0, .part.1, .cold, .llvm.123) are set apart before and put back as
- * "name (.isra.0)", as c++filt does.
+ * C++ (Itanium) and Rust (legacy and v0) names to readable ones, through libiberty's callback
+ * forms. Mangled names are hostile: input and output are capped, and output past the cap abandons
+ * the name. Clone suffixes (.isra.0, .part.1, .cold, .llvm.123) are set apart before and put back
+ * as "name (.isra.0)", as c++filt does.
  */
 #pragma once
 

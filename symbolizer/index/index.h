@@ -42,20 +42,20 @@ uint64_t index_size(const struct index *index);
 struct index_summary {
     struct binary_id ids[INDEX_ID_MAX];
     size_t id_count;
-    uint16_t machine;           /* EM_* */
+    uint16_t machine; /* EM_* */
     bool has_dwarf;
     bool has_pclntab;
     bool has_symtab;
     bool has_dynsym;
-    uint64_t function_count;    /* functions with code of their own, all origins */
-    uint64_t inlined_count;     /* inlined copies */
+    uint64_t function_count; /* functions with code of their own, all origins */
+    uint64_t inlined_count;  /* inlined copies */
     uint64_t line_row_count;
     uint64_t interval_count;
     uint64_t location_count;
-    uint64_t damage_count;      /* units or names that could not be read */
-    uint64_t executable_bytes;  /* 0 when unknown */
-    uint64_t covered_bytes;     /* of them, answered with at least a name */
-    bool extents_exact;         /* false: executable_bytes was inferred or is unknown */
+    uint64_t damage_count;     /* units or names that could not be read */
+    uint64_t executable_bytes; /* 0 when unknown */
+    uint64_t covered_bytes;    /* of them, answered with at least a name */
+    bool extents_exact;        /* false: executable_bytes was inferred or is unknown */
 };
 
 void index_summary_read(const struct index *index, struct index_summary *ret_summary);
@@ -74,8 +74,8 @@ struct index_segment index_segment_at(const struct index *index, size_t position
 
 /* The outcome for one address: a location to walk, or a miss. */
 struct index_hit {
-    uint32_t location;       /* 0 when there is none */
-    enum symbol_miss miss;   /* NONE, NO_RANGE, NO_LINE or INLINE_UNAVAILABLE */
+    uint32_t location;     /* 0 when there is none */
+    enum symbol_miss miss; /* NONE, NO_RANGE, NO_LINE or INLINE_UNAVAILABLE */
 };
 
 /* Looks up `count` addresses in any order; ret_hits[i] answers pcs[i]. Allocates nothing. */
@@ -91,5 +91,5 @@ struct index_scratch {
     char bytes[16384]; /* room for names that are not stored in one piece */
 };
 
-bool index_chain_next(const struct index *index, uint32_t *location,
-                      struct index_scratch *scratch, struct symbol_frame *ret_frame);
+bool index_chain_next(const struct index *index, uint32_t *location, struct index_scratch *scratch,
+                      struct symbol_frame *ret_frame);

@@ -43,7 +43,7 @@ struct job {
     enum job_operation operation;
     struct job_input inputs[JOB_INPUT_MAX];
     size_t input_count;
-    int out_fd;    /* -1: none */
+    int out_fd; /* -1: none */
     int report_fd;
     const char *section; /* JOB_SECTION; NULL otherwise */
     uint64_t memory_max; /* 0: the operation's default */
@@ -60,7 +60,6 @@ bool job_role_from_name(struct span name, enum job_role *ret_role);
 #define JOB_STORAGE_SIZE 8192
 enum err job_to_arguments(const struct job *job, const char *program,
                           char storage[static JOB_STORAGE_SIZE],
-                          const char *ret_arguments[static JOB_ARGUMENT_MAX],
-                          struct error *error);
+                          const char *ret_arguments[static JOB_ARGUMENT_MAX], struct error *error);
 enum err job_from_arguments(int argument_count, char *const *arguments, struct job *ret_job,
                             struct error *error);
