@@ -14,8 +14,7 @@
 struct index_writer;
 
 /* size_max bounds the memory taken and the file written; reaching it is ERR_LIMIT. */
-enum err index_writer_new(uint64_t size_max, struct index_writer **ret_writer,
-                          struct error *error);
+enum err index_writer_new(uint64_t size_max, struct index_writer **ret_writer, struct error *error);
 void index_writer_free(struct index_writer *writer);
 DEFINE_CLEANUP(index_writer, struct index_writer, index_writer_free)
 
@@ -35,7 +34,7 @@ struct index_location {
     uint32_t file;     /* from index_writer_file */
     uint32_t line;
     uint32_t column;
-    uint32_t parent;   /* location of the caller's frame; 0 in the outermost */
+    uint32_t parent; /* location of the caller's frame; 0 in the outermost */
 };
 
 enum err index_writer_file(struct index_writer *writer, struct span path, uint32_t *ret_file,

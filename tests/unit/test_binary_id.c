@@ -1,9 +1,8 @@
 #include "base/binary_id.h"
 
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
+
+#include "tests/support/test.h"
 
 static enum err parse(enum binary_id_kind kind, const char *text, struct binary_id *id) {
     struct error error;

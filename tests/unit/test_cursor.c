@@ -1,8 +1,6 @@
 #include "base/cursor.h"
 
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/support/test.h"
 
 static struct cursor over(const char *bytes, size_t size, bool big_endian) {
     return cursor_of(span_of(bytes, size), big_endian, "test");

@@ -1,10 +1,9 @@
 #include "base/error.h"
 
-#include <cmocka.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
+
+#include "tests/support/test.h"
 
 static void context_goes_in_front(void **state) {
     (void)state;

@@ -1,9 +1,8 @@
 #include "base/hash.h"
 
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
+
+#include "tests/support/test.h"
 
 static void the_digest_is_sha256_whatever_the_pieces(void **state) {
     (void)state;

@@ -1,11 +1,10 @@
 #include "base/log.h"
 
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tests/support/test.h"
 
 static char line[16384];
 

@@ -2,11 +2,9 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
+
+#include "tests/support/test.h"
 
 static void an_arena_hands_out_zeroed_aligned_memory(void **state) {
     (void)state;

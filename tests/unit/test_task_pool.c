@@ -1,11 +1,10 @@
 #include "base/task_pool.h"
 
-#include <cmocka.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+
+#include "tests/support/test.h"
 
 static atomic_int ran;
 
