@@ -135,7 +135,7 @@ unit: tests
 	$(Q)tests/run $(UNIT_TESTS)
 
 test: deps tests faults ## install what is missing, build, run all quick tests
-	$(Q)BUILD=$(abspath $(BUILD)) tests/run $(UNIT_TESTS) $(TEST_SCRIPTS)
+	$(Q)BUILD=$(abspath $(BUILD)) tests/run $(if $(TALLY),--tally=$(TALLY)) $(UNIT_TESTS) $(TEST_SCRIPTS)
 
 # --- the rest ------------------------------------------------------------------------------------
 
