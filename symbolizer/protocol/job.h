@@ -54,8 +54,12 @@ const char *job_operation_name(enum job_operation operation);
 const char *job_role_name(enum job_role role);
 bool job_role_from_name(struct span name, enum job_role *ret_role);
 
-/* Builds argv (NULL-terminated, argv[0] = program) inside `storage`, and the other way round.
- * ERR_INVALID names the argument that is wrong. */
+/*
+ * Builds argv (NULL-terminated, argv[0] = program) inside `storage`, and the other way round.
+ * ERR_INVALID says what is wrong. A job has one to JOB_INPUT_MAX inputs and a report fd; --out goes
+ * with build and section, --section with section alone. Nothing may be given twice. The section
+ * name read by job_from_arguments lies in `arguments`.
+ */
 #define JOB_ARGUMENT_MAX (JOB_INPUT_MAX + 8)
 #define JOB_STORAGE_SIZE 8192
 enum err job_to_arguments(const struct job *job, const char *program,

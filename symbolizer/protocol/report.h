@@ -4,7 +4,7 @@
  * it. Unknown keys are skipped, so that a newer worker can say more.
  *
  *     status ok|malformed|unsupported|limit|failed
- *     reason TEXT               (control bytes replaced by '?')
+ *     reason TEXT               (unless ok; control bytes and broken UTF-8 replaced by '?')
  *     id KIND VALUE             (up to 8)
  *     machine N
  *     contents dwarf,pclntab,symtab,dynsym
@@ -13,10 +13,12 @@
  *     need KIND VALUE           (altlink ID, dwo ID, debuglink NAME: what would make it better)
  *     end
  *
- * A report without the closing line is a worker that died while writing.
+ * The status is there exactly once, other keys but id and need at most once, in any order. A
+ * report without the closing line is a worker that died while writing.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,7 +59,11 @@ struct report {
 /* "ok", "malformed", "unsupported", "limit", "failed", "killed". */
 const char *report_status_name(enum report_status status);
 
-/* Writes the whole report to fd. */
+/* Notes a need. False, and nothing noted, when the list is full or the value cannot be one: an id
+ * is 2 to 64 bytes in hex, a dwo id 8 bytes, a debuglink a plain file name of printable text. */
+bool report_add_need(struct report *report, enum report_need_kind kind, struct span value);
+
+/* Writes the whole report to fd. Its status is one that a worker writes. */
 enum err report_write(const struct report *report, int fd, struct error *error);
 
 /* ERR_MALFORMED for anything but a complete, well-formed report of at most REPORT_SIZE_MAX. */
