@@ -22,9 +22,9 @@ enum exposure {
 struct policy_request {
     const struct request_context *context;
     const struct binary_id *id;
-    struct span module_name; /* as the asker named it; may be empty */
-    const struct symbol_frame *frame;
-    int64_t now_ms; /* wall clock */
+    struct span module_name;          /* as the asker named it; may be empty */
+    const struct symbol_frame *frame; /* NULL asks for the module as a whole */
+    int64_t now_ms;                   /* wall clock */
 };
 
 enum exposure policy_decide(const struct policy_request *request);

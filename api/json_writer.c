@@ -1,0 +1,156 @@
+#include "api/json_writer.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "base/utf8.h"
+
+struct json_writer json_writer_to(struct buffer *out) {
+    return (struct json_writer){.out = out};
+}
+
+/* What stands between the last item and this one. */
+static void separate(struct json_writer *writer) {
+    if (writer->after_key) {
+        writer->after_key = false;
+        return;
+    }
+    if (writer->has_items[writer->depth])
+        buffer_append_byte(writer->out, ',');
+    writer->has_items[writer->depth] = true;
+}
+
+static void begin(struct json_writer *writer, char bracket) {
+    separate(writer);
+    buffer_append_byte(writer->out, bracket);
+    writer->depth++;
+    assert(writer->depth < JSON_DEPTH_MAX);
+    writer->has_items[writer->depth] = false;
+}
+
+static void end(struct json_writer *writer, char bracket) {
+    assert(writer->depth > 0 && !writer->after_key);
+    writer->depth--;
+    buffer_append_byte(writer->out, bracket);
+}
+
+void json_writer_object_begin(struct json_writer *writer) {
+    begin(writer, '{');
+}
+
+void json_writer_object_end(struct json_writer *writer) {
+    end(writer, '}');
+}
+
+void json_writer_array_begin(struct json_writer *writer) {
+    begin(writer, '[');
+}
+
+void json_writer_array_end(struct json_writer *writer) {
+    end(writer, ']');
+}
+
+void json_writer_key(struct json_writer *writer, const char *key) {
+    assert(!writer->after_key);
+    separate(writer);
+    buffer_append_byte(writer->out, '"');
+    buffer_append_cstr(writer->out, key);
+    buffer_append(writer->out, "\":", 2);
+    writer->after_key = true;
+}
+
+static void append_escape(struct buffer *out, unsigned char byte) {
+    static const char shorts[] = {
+        ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
+    char escape[6] = {'\\', (char)byte};
+    size_t size = 2;
+    if (byte < sizeof(shorts) && shorts[byte]) {
+        escape[1] = shorts[byte];
+    } else if (byte < 0x20) {
+        memcpy(escape, "\\u00", 4);
+        escape[4] = "01"[byte >> 4];
+        escape[5] = "0123456789abcdef"[byte & 15];
+        size = 6;
+    }
+    buffer_append(out, escape, size);
+}
+
+static bool is_plain(unsigned char byte) {
+    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+}
+
+void json_writer_string(struct json_writer *writer, struct span text) {
+    struct buffer *out = writer->out;
+    separate(writer);
+    buffer_append_byte(out, '"');
+    size_t at = 0;
+    while (at < text.size) {
+        size_t start = at;
+        while (at < text.size && is_plain((unsigned char)text.data[at]))
+            at++;
+        buffer_append(out, text.data + start, at - start);
+        if (at == text.size)
+            break;
+        unsigned char byte = (unsigned char)text.data[at];
+        if (byte < 0x80) {
+            append_escape(out, byte);
+            at++;
+            continue;
+        }
+        size_t size = utf8_character_size(span_of(text.data + at, text.size - at));
+        if (size)
+            buffer_append(out, text.data + at, size);
+        else
+            buffer_append(out, "\xef\xbf\xbd", 3);
+        at += size ? size : 1;
+    }
+    buffer_append_byte(out, '"');
+}
+
+void json_writer_cstr_or_null(struct json_writer *writer, const char *text) {
+    if (text)
+        json_writer_string(writer, span_cstr(text));
+    else
+        json_writer_null(writer);
+}
+
+void json_writer_string_or_null(struct json_writer *writer, struct span text) {
+    if (text.size)
+        json_writer_string(writer, text);
+    else
+        json_writer_null(writer);
+}
+
+void json_writer_u64(struct json_writer *writer, uint64_t number) {
+    char digits[20];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    separate(writer);
+    buffer_append(writer->out, digits + at, sizeof(digits) - at);
+}
+
+void json_writer_u64_or_null(struct json_writer *writer, uint64_t number) {
+    if (number)
+        json_writer_u64(writer, number);
+    else
+        json_writer_null(writer);
+}
+
+void json_writer_fixed(struct json_writer *writer, double value, int digits) {
+    assert(isfinite(value));
+    separate(writer);
+    buffer_printf(writer->out, "%.*f", digits, value);
+}
+
+void json_writer_bool(struct json_writer *writer, bool value) {
+    separate(writer);
+    buffer_append_cstr(writer->out, value ? "true" : "false");
+}
+
+void json_writer_null(struct json_writer *writer) {
+    separate(writer);
+    buffer_append(writer->out, "null", 4);
+}
