@@ -15,6 +15,7 @@ enum upload_state {
     UPLOAD_FAILED = 3,
     UPLOAD_PURGED = 4,
     UPLOAD_ABANDONED = 5, /* another upload of the same id and type took over */
+    UPLOAD_INTERRUPTED = 6, /* the server went down meanwhile: no fault of the bytes */
 };
 
 #define UPLOAD_ID_SIZE 37 /* UUID text with NUL */
@@ -61,7 +62,8 @@ enum err catalog_upload_hash_held(struct catalog_txn *txn, const char *tenant,
                                   const struct binary_id *id, enum artifact_type type,
                                   const char *hash, bool *ret_held, struct error *error);
 
-/* At start: whatever was uploading died with the last process. All tenants. */
+/* At start: whatever was uploading died with the last process and is now interrupted, with this
+ * reason. It does not count as failed: the same bytes may be sent again. All tenants. */
 enum err catalog_uploads_fail_unfinished(struct catalog_txn *txn, const char *reason,
                                          int64_t now_ms, uint64_t *ret_count, struct error *error);
 

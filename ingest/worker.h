@@ -29,3 +29,7 @@ struct worker_config {
  * the caller's. An error means that no worker ran (ERR_UNAVAILABLE); else ret_report says all. */
 enum err worker_run(const struct worker_config *config, const struct job *job,
                     struct report *ret_report, struct error *error);
+
+/* The same, and cancel_fd becoming readable (an eventfd, say) kills the worker: ERR_CANCELLED. */
+enum err worker_run_cancellable(const struct worker_config *config, const struct job *job,
+                                int cancel_fd, struct report *ret_report, struct error *error);
