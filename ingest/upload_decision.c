@@ -1,0 +1,117 @@
+#include "ingest/upload_decision.h"
+
+#include <assert.h>
+
+const char *upload_reason_text(enum upload_reason reason) {
+    static const char *const texts[] = {
+        [UPLOAD_REASON_FIRST_TIME_SEEN] =
+            "First time we see this Build ID, and it does not exist in debuginfod, therefore "
+            "please upload!",
+        [UPLOAD_REASON_STALE] = "A previous upload was started but not finished and is now stale, "
+                                "so it can be retried.",
+        [UPLOAD_REASON_IN_PROGRESS] = "A previous upload is still in-progress and not stale yet "
+                                      "(only stale uploads can be retried).",
+        [UPLOAD_REASON_IN_PROGRESS_BUT_FORCED] =
+            "A previous upload is in-progress, but accepting restart because it's requested to be "
+            "forced.",
+        [UPLOAD_REASON_EXISTS] = "Debuginfo already exists and is not marked as invalid, therefore "
+                                 "no new upload is needed.",
+        [UPLOAD_REASON_EXISTS_BUT_FORCED] =
+            "Debuginfo already exists and is not marked as invalid, therefore wouldn't have "
+            "accepted a new upload, but accepting it because it's requested to be forced.",
+        [UPLOAD_REASON_INVALID] =
+            "Debuginfo already exists but is marked as invalid, therefore a new upload is needed. "
+            "Hash the debuginfo and initiate the upload.",
+        [UPLOAD_REASON_EQUAL] =
+            "Debuginfo already exists and is marked as invalid, but the proposed hash is the same "
+            "as the one already available, therefore the upload is not accepted as it would result "
+            "in the same invalid debuginfos.",
+        [UPLOAD_REASON_NOT_EQUAL] = "Debuginfo already exists but is marked as invalid, therefore "
+                                    "a new upload will be accepted.",
+        [UPLOAD_REASON_PURGED] = "Debuginfo was previously uploaded but has been purged/cleaned "
+                                 "up, therefore a new upload is needed.",
+    };
+    assert(reason >= UPLOAD_REASON_FIRST_TIME_SEEN && reason <= UPLOAD_REASON_PURGED);
+    return texts[reason];
+}
+
+bool upload_is_stale(int64_t started_ms, int64_t upload_duration_ms, int64_t now_ms) {
+    int64_t age_ms = now_ms - started_ms;
+    /* A start well in the future was stamped by a clock that has been set back since. */
+    return age_ms > upload_duration_ms + UPLOAD_STALE_GRACE_MS || age_ms < -UPLOAD_STALE_GRACE_MS;
+}
+
+static struct upload_verdict accepted(enum upload_reason reason) {
+    return (struct upload_verdict){.should = true, .reason = reason, .initiate = ERR_OK};
+}
+
+static struct upload_verdict refused(enum upload_reason reason, enum err initiate) {
+    return (struct upload_verdict){.should = false, .reason = reason, .initiate = initiate};
+}
+
+static bool failed_too_often(const struct upload_facts *facts) {
+    return facts->has_hash && facts->failed_count > UPLOAD_RETRIES_MAX;
+}
+
+/* With a hash one can tell that the file is another one; without, its sender must say it first. */
+static enum upload_reason wanted_again(const struct upload_facts *facts) {
+    return facts->has_hash ? UPLOAD_REASON_NOT_EQUAL : UPLOAD_REASON_INVALID;
+}
+
+static bool stored_is_poor(const struct upload_facts *facts) {
+    bool holds_symbols = facts->type == ARTIFACT_DEBUGINFO || facts->type == ARTIFACT_EXECUTABLE;
+    return holds_symbols && (facts->contents & (CONTENTS_DWARF | CONTENTS_PCLNTAB)) == 0;
+}
+
+static bool invited_lately(const struct upload_facts *facts) {
+    int64_t age_ms = facts->now_ms - facts->invited_ms;
+    return facts->invited_ms != 0 && age_ms >= 0 && age_ms < UPLOAD_INVITATION_PERIOD_MS;
+}
+
+static struct upload_verdict decide_stored(const struct upload_facts *facts) {
+    if (facts->forced)
+        return accepted(UPLOAD_REASON_EXISTS_BUT_FORCED);
+    if (!stored_is_poor(facts))
+        return refused(UPLOAD_REASON_EXISTS, ERR_STATE);
+    if (facts->hash_held || failed_too_often(facts))
+        return refused(UPLOAD_REASON_EQUAL, ERR_EXISTS);
+    /* Who asked first within the hour was told yes and may initiate; the others need not. */
+    if (invited_lately(facts))
+        return refused(UPLOAD_REASON_EXISTS, ERR_OK);
+    struct upload_verdict verdict = accepted(wanted_again(facts));
+    verdict.invites = true;
+    return verdict;
+}
+
+static struct upload_verdict decide_failed(const struct upload_facts *facts) {
+    if (facts->forced)
+        return accepted(UPLOAD_REASON_EXISTS_BUT_FORCED);
+    if (failed_too_often(facts))
+        return refused(UPLOAD_REASON_EQUAL, ERR_EXISTS);
+    return accepted(wanted_again(facts));
+}
+
+struct upload_verdict upload_decide(const struct upload_facts *facts) {
+    bool uploading = facts->has_latest && facts->latest_state == UPLOAD_UPLOADING;
+    if (uploading &&
+        !upload_is_stale(facts->latest_started_ms, facts->upload_duration_ms, facts->now_ms))
+        return facts->forced ? accepted(UPLOAD_REASON_IN_PROGRESS_BUT_FORCED)
+                             : refused(UPLOAD_REASON_IN_PROGRESS, ERR_STATE);
+    if (facts->stored)
+        return decide_stored(facts);
+    if (!facts->has_latest)
+        return accepted(UPLOAD_REASON_FIRST_TIME_SEEN);
+    switch (facts->latest_state) {
+    case UPLOAD_UPLOADING:
+    case UPLOAD_INTERRUPTED:
+        return accepted(UPLOAD_REASON_STALE);
+    case UPLOAD_FAILED:
+        return decide_failed(facts);
+    case UPLOAD_UPLOADED: /* its object is gone, which is what purged means */
+    case UPLOAD_PURGED:
+        return accepted(UPLOAD_REASON_PURGED);
+    case UPLOAD_ABANDONED: /* never the latest */
+        break;
+    }
+    return accepted(UPLOAD_REASON_FIRST_TIME_SEEN);
+}

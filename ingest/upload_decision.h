@@ -1,0 +1,88 @@
+/*
+ * The upload decision, as a pure function: what is known of an upload of (tenant, id, type) goes
+ * in, what ShouldInitiateUpload and InitiateUpload answer comes out. It is Parca's table
+ * (pkg/debuginfo/store.go, ShouldInitiateUpload) with two repairs.
+ *
+ * Poor objects. Parca keeps whatever came first. Here an id whose best object has neither DWARF
+ * nor a Go pclntab is asked for again, at most once an hour, in the words Parca has for an object
+ * that is marked as invalid ("a new upload is needed. Hash the debuginfo and initiate the upload"):
+ * to an agent they mean just that. InitiateUpload then refuses a hash that is held already (Parca's
+ * Equal) and accepts any other.
+ *
+ * Failed uploads. Parca remembers the hash of a broken upload forever. Here the same (id, hash) may
+ * be retried three times within a day. The words are again those of an invalid object.
+ *
+ * Row by row, the first that fits; "good" is an object of this type at an id that has DWARF or
+ * pclntab, or one of a type without symbols (sources, source maps):
+ *
+ *   | latest upload   | stored | further                      | ShouldInitiateUpload     | Initiate
+ * |
+ *   |-----------------|--------|------------------------------|--------------------------|----------|
+ *   | uploading fresh | any    | forced                       | yes InProgressButForced  | accepted
+ * | |                 |        | else                         | no  InProgress           | STATE |
+ *   | any other       | good   | forced                       | yes ExistsButForced      | accepted
+ * | |                 |        | else                         | no  Exists               | STATE |
+ *   |                 | poor   | forced                       | yes ExistsButForced      | accepted
+ * | |                 |        | hash held or failed too often | no  Equal               | EXISTS |
+ *   |                 |        | asked within the hour        | no  Exists               | accepted
+ * | |                 |        | hash given / not             | yes NotEqual / Invalid   | accepted
+ * | | none            | none   |                              | yes FirstTimeSeen        | accepted
+ * | | uploading stale | none   |                              | yes Stale                | accepted
+ * | | interrupted     | none   |                              | yes Stale                | accepted
+ * | | purged          | none   |                              | yes Purged               | accepted
+ * | | failed          | none   | forced                       | yes ExistsButForced      | accepted
+ * | |                 |        | failed too often             | no  Equal                | EXISTS |
+ *   |                 |        | hash given / not             | yes NotEqual / Invalid   | accepted
+ * |
+ *
+ * An interrupted upload is one that a restart of the server cut off.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "cache/artifact.h"
+#include "cache/catalog_uploads.h"
+#include "ingest/upload.h"
+
+/* Retries of one (id, hash) within UPLOAD_RETRY_PERIOD_MS, after the first failure. */
+#define UPLOAD_RETRIES_MAX 3
+#define UPLOAD_RETRY_PERIOD_MS ((int64_t)24 * 60 * 60 * 1000)
+
+/* An id with a poor object is asked for again at most this often. */
+#define UPLOAD_INVITATION_PERIOD_MS ((int64_t)60 * 60 * 1000)
+
+/* An upload is stale when it is older than its duration and this. */
+#define UPLOAD_STALE_GRACE_MS ((int64_t)2 * 60 * 1000)
+
+struct upload_facts {
+    int64_t now_ms;
+    int64_t upload_duration_ms;
+    enum artifact_type type;
+
+    bool has_latest; /* the most recently started upload of (id, type) */
+    enum upload_state latest_state;
+    int64_t latest_started_ms;
+
+    bool stored;           /* an object of this type is known by this id */
+    unsigned contents;     /* of the best object of the id, whatever its type: contents_flags */
+    bool hash_held;        /* the claimed hash is that of something stored for the id */
+    uint64_t failed_count; /* of (id, type, hash) within UPLOAD_RETRY_PERIOD_MS */
+    int64_t invited_ms;    /* last time the id was asked for again; 0: never */
+
+    bool has_hash;
+    bool forced;
+};
+
+struct upload_verdict {
+    bool should; /* ShouldInitiateUpload's answer, and why */
+    enum upload_reason reason;
+    bool invites;      /* the yes is an invitation: remember its time */
+    enum err initiate; /* InitiateUpload: ERR_OK, ERR_STATE or ERR_EXISTS */
+};
+
+struct upload_verdict upload_decide(const struct upload_facts *facts);
+
+bool upload_is_stale(int64_t started_ms, int64_t upload_duration_ms, int64_t now_ms);
