@@ -1,0 +1,242 @@
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/error_map.h"
+#include "api/http_exchange_internal.h"
+#include "api/http_path.h"
+#include "api/json_writer.h"
+#include "base/clock.h"
+
+#define STREAM_BLOCK_SIZE ((size_t)32 << 10)
+
+struct http_exchange *http_exchange_new(struct http_server *server,
+                                        struct MHD_Connection *connection, const char *method) {
+    struct http_exchange *exchange = calloc(1, sizeof(*exchange));
+    if (!exchange)
+        return NULL;
+    exchange->server = server;
+    exchange->connection = connection;
+    exchange->context = request_context_default("anonymous");
+    exchange->started_ms = clock_mono_ms();
+    exchange->body.size_max = server->config.body_size_max;
+    snprintf(exchange->method, sizeof(exchange->method), "%s", method);
+    return exchange;
+}
+
+void http_exchange_free(struct http_exchange *exchange) {
+    if (!exchange)
+        return;
+    http_exchange_drop_body(exchange);
+    if (exchange->response)
+        MHD_destroy_response(exchange->response);
+    free(exchange);
+}
+
+const struct request_context *http_exchange_context(const struct http_exchange *exchange) {
+    return &exchange->context;
+}
+
+struct span http_exchange_body(const struct http_exchange *exchange) {
+    return buffer_span(&exchange->body);
+}
+
+void http_exchange_drop_body(struct http_exchange *exchange) {
+    atomic_fetch_sub(&exchange->server->body_total, exchange->body.size);
+    buffer_clear(&exchange->body);
+}
+
+struct span http_exchange_parameter(const struct http_exchange *exchange) {
+    return span_of(exchange->parameter, exchange->parameter_size);
+}
+
+enum err http_exchange_query(const struct http_exchange *exchange, const char *key,
+                             char ret_value[static 256], bool *ret_present, struct error *error) {
+    /* The list of arguments does not change once the headers are read, and the suspended
+     * connection stays. */
+    const char *raw = MHD_lookup_connection_value(exchange->connection, MHD_GET_ARGUMENT_KIND, key);
+    if (!raw) {
+        *ret_present = false;
+        return ERR_OK;
+    }
+    size_t size = 0;
+    if (!http_percent_decode(span_cstr(raw), ret_value, 256, &size) || strlen(ret_value) != size)
+        return error_set(error, ERR_INVALID,
+                         "query argument %s: want at most 255 bytes in valid percent-escapes", key);
+    *ret_present = true;
+    return ERR_OK;
+}
+
+static void add_headers(struct http_exchange *exchange, struct MHD_Response *response,
+                        unsigned status, const char *content_type) {
+    MHD_add_response_header(response, "X-Request-Id", exchange->context.request_id);
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "Content-Type", content_type);
+    if (status == 429 || status == 503)
+        MHD_add_response_header(response, "Retry-After", "1");
+    if (atomic_load(&exchange->server->stopping))
+        MHD_add_response_header(response, "Connection", "close");
+}
+
+/* Takes the response (NULL: out of memory, the connection is closed) and lets the network thread
+ * go on with the connection, which may free the exchange at once. */
+static void answer(struct http_exchange *exchange, unsigned status, struct MHD_Response *response) {
+    assert(exchange->state != EXCHANGE_ANSWERED);
+    struct http_server *server = exchange->server;
+    const struct http_server_config *config = &server->config;
+    exchange->response = response;
+    exchange->status = status;
+    struct http_outcome outcome = {
+        .route = exchange->route,
+        .status = status,
+        .method = exchange->method,
+        .context = &exchange->context,
+        .duration_ms = clock_mono_ms() - exchange->started_ms,
+        .message = exchange->message[0] ? exchange->message : NULL,
+    };
+    config->observer(&outcome, config->argument);
+    exchange->state = EXCHANGE_ANSWERED;
+    if (exchange->suspended) {
+        MHD_resume_connection(exchange->connection);
+        http_server_handler_ended(server);
+    }
+}
+
+static struct MHD_Response *response_of(struct http_exchange *exchange, unsigned status,
+                                        const char *content_type, struct buffer *body) {
+    if (buffer_failed(body)) {
+        buffer_clear(body);
+        return NULL;
+    }
+    size_t size = body->size;
+    char *data = TAKE(body->data);
+    *body = (struct buffer){.size_max = body->size_max};
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(size, data, MHD_RESPMEM_MUST_FREE);
+    if (response)
+        add_headers(exchange, response, status, content_type);
+    else
+        free(data);
+    return response;
+}
+
+void http_exchange_reply(struct http_exchange *exchange, unsigned status, const char *content_type,
+                         struct buffer *body) {
+    answer(exchange, status, response_of(exchange, status, content_type, body));
+}
+
+static struct MHD_Response *refusal(struct http_exchange *exchange, unsigned status,
+                                    const char *code, const char *message) {
+    struct buffer body = {0};
+    struct json_writer writer = json_writer_to(&body);
+    json_writer_object_begin(&writer);
+    json_writer_key(&writer, "error");
+    json_writer_object_begin(&writer);
+    json_writer_key(&writer, "code");
+    json_writer_string(&writer, span_cstr(code));
+    json_writer_key(&writer, "message");
+    json_writer_string(&writer, span_cstr(message));
+    json_writer_key(&writer, "request_id");
+    json_writer_string(&writer, span_cstr(exchange->context.request_id));
+    json_writer_object_end(&writer);
+    json_writer_object_end(&writer);
+    buffer_append_byte(&body, '\n');
+    return response_of(exchange, status, "application/json", &body);
+}
+
+void http_exchange_refuse(struct http_exchange *exchange, unsigned status, const char *code,
+                          const char *message, const char *allow) {
+    snprintf(exchange->message, sizeof(exchange->message), "%s", message);
+    struct MHD_Response *response = refusal(exchange, status, code, message);
+    if (response && allow)
+        MHD_add_response_header(response, "Allow", allow);
+    answer(exchange, status, response);
+}
+
+void http_exchange_fail(struct http_exchange *exchange, const struct error *error) {
+    http_exchange_refuse(exchange, error_map_http(error->code), err_name(error->code), error->text,
+                         NULL);
+}
+
+/* --- an answer in pieces -------------------------------------------------------------------- */
+
+struct sending {
+    struct http_stream *stream;
+    struct buffer piece;
+    size_t sent; /* of the piece */
+    bool ended;
+    int64_t deadline_ms;
+};
+
+static void sending_free(void *argument) {
+    struct sending *sending = argument;
+    if (!sending)
+        return;
+    if (sending->stream)
+        sending->stream->ops->free(sending->stream);
+    buffer_clear(&sending->piece);
+    free(sending);
+}
+
+static void cleanup_sending(struct sending **sending) {
+    sending_free(*sending);
+}
+
+static enum err next_piece(struct sending *sending, struct error *error) {
+    sending->piece.size = 0;
+    sending->sent = 0;
+    enum err err =
+        sending->stream->ops->render(sending->stream, &sending->piece, &sending->ended, error);
+    if (err == ERR_OK && buffer_failed(&sending->piece))
+        err = error_set(error, ERR_NO_MEMORY, "no memory for the answer");
+    return err;
+}
+
+static ssize_t read_sending(void *argument, uint64_t position, char *bytes, size_t size) {
+    (void)position;
+    struct sending *sending = argument;
+    struct error error;
+    if (sending->sent == sending->piece.size) {
+        if (sending->ended)
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        if (clock_mono_ms() > sending->deadline_ms || next_piece(sending, &error) != ERR_OK)
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        if (sending->piece.size == 0)
+            return MHD_CONTENT_READER_END_OF_STREAM;
+    }
+    size_t left = sending->piece.size - sending->sent;
+    size_t count = left < size ? left : size;
+    memcpy(bytes, sending->piece.data + sending->sent, count);
+    sending->sent += count;
+    return (ssize_t)count;
+}
+
+void http_exchange_reply_stream(struct http_exchange *exchange, unsigned status,
+                                const char *content_type, struct http_stream *stream) {
+    CLEANUP(cleanup_sending) struct sending *sending = calloc(1, sizeof(*sending));
+    struct error error;
+    if (!sending) {
+        stream->ops->free(stream);
+        error_set(&error, ERR_NO_MEMORY, "no memory for the answer");
+        http_exchange_fail(exchange, &error);
+        return;
+    }
+    sending->stream = stream;
+    sending->deadline_ms = clock_mono_ms() + exchange->server->config.transfer_max_ms;
+    if (next_piece(sending, &error) != ERR_OK) {
+        http_exchange_fail(exchange, &error);
+        return;
+    }
+    /* A short answer is whole now and goes out with its length. */
+    if (sending->ended) {
+        http_exchange_reply(exchange, status, content_type, &sending->piece);
+        return;
+    }
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, STREAM_BLOCK_SIZE, read_sending, sending, sending_free);
+    if (response) {
+        (void)TAKE(sending);
+        add_headers(exchange, response, status, content_type);
+    }
+    answer(exchange, status, response);
+}

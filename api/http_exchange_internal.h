@@ -1,0 +1,61 @@
+/* One request and its answer, shared by api/http_server.c and api/http_exchange.c. */
+#pragma once
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "api/http_server.h"
+
+#define HTTP_PARAMETER_SIZE_MAX ((size_t)255)
+
+enum exchange_state {
+    EXCHANGE_RECEIVING, /* the body is arriving */
+    EXCHANGE_RUNNING,   /* the connection is suspended; a handler owns the exchange */
+    EXCHANGE_ANSWERED,  /* the response is ready, or is being sent */
+};
+
+struct http_exchange {
+    struct http_server *server;
+    struct MHD_Connection *connection;
+    struct request_context context;
+    size_t route; /* position; the count of routes when there is none */
+    char method[16];
+    char parameter[HTTP_PARAMETER_SIZE_MAX + 1];
+    size_t parameter_size;
+    struct buffer body;
+    uint64_t received; /* of the body, also what was dropped */
+    int64_t started_ms;
+    enum exchange_state state;
+    bool suspended;
+    struct MHD_Response *response;
+    unsigned status;
+    char message[256]; /* of an error */
+};
+
+struct http_server {
+    struct http_server_config config;
+    struct MHD_Daemon *daemon;
+    int listen_fd; /* -1 while the daemon owns it */
+    uint16_t port;
+    atomic_bool stopping;
+    atomic_size_t body_total; /* bytes of bodies held by all exchanges */
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    size_t open_count;    /* exchanges */
+    size_t running_count; /* of them, with a handler */
+    bool closing;         /* no more handlers are begun */
+};
+
+/* NULL when out of memory. */
+struct http_exchange *http_exchange_new(struct http_server *server,
+                                        struct MHD_Connection *connection, const char *method);
+void http_exchange_free(struct http_exchange *exchange);
+
+/* Answers with the error body; status and code word as given. `allow`: NULL, or the value of an
+ * Allow header. */
+void http_exchange_refuse(struct http_exchange *exchange, unsigned status, const char *code,
+                          const char *message, const char *allow);
+
+/* The handler is done with its exchange. */
+void http_server_handler_ended(struct http_server *server);
