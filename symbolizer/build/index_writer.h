@@ -2,6 +2,10 @@
  * Writes an index file (symbolizer/index/format.h) from already resolved intervals. Strings,
  * files, functions and locations are interned: equal contents get equal numbers. Not thread-safe.
  * Identical calls give identical bytes.
+ *
+ * Memory: the records as they will stand in the file, in arrays that grow by half, plus hash tables
+ * of 8-byte slots that are at least three eighths full. At most about three times the file's size
+ * while an array or a table grows. Sections are written from where they lie, without a copy.
  */
 #pragma once
 
@@ -44,15 +48,17 @@ enum err index_writer_function(struct index_writer *writer, const struct index_f
 enum err index_writer_location(struct index_writer *writer, const struct index_location *location,
                                uint32_t *ret_location, struct error *error);
 
-/* Ascending and disjoint. `miss` is NONE, NO_LINE or INLINE_UNAVAILABLE. Adjacent intervals with
- * the same answer are joined. */
+/* Ascending and disjoint, else ERR_INVALID. `miss` is NONE, NO_LINE or INLINE_UNAVAILABLE; with
+ * NONE there must be a location, with the others there may be. Adjacent intervals with the same
+ * answer are joined. */
 enum err index_writer_interval(struct index_writer *writer, struct pc_range range,
                                uint32_t location, enum symbol_miss miss, struct error *error);
 
 enum err index_writer_segment(struct index_writer *writer, const struct index_segment *segment,
                               struct error *error);
 
-/* Writes the file at the fd's start. The counts that the writer knows itself (intervals,
- * locations) replace those in `summary`. ret_size: bytes written. */
+/* Once, at the end. Writes the file at the start of the fd, which is an empty file. The counts that
+ * the writer knows itself (intervals, locations) replace those in `summary`. ret_size: bytes
+ * written. */
 enum err index_writer_finish(struct index_writer *writer, const struct index_summary *summary,
                              int fd, uint64_t *ret_size, struct error *error);

@@ -31,10 +31,14 @@ enum err index_open_memory(struct span bytes, struct index **ret_index, struct e
 void index_free(struct index *index);
 DEFINE_CLEANUP(index, struct index, index_free)
 
-/* Recomputes every section's checksum and walks all records; ERR_MALFORMED names the section. */
+/* Recomputes every section's checksum and walks all records; ERR_MALFORMED names the section. Any
+ * changed byte is noticed. Reads the whole file. */
 enum err index_verify(const struct index *index, struct error *error);
 
 uint64_t index_size(const struct index *index);
+
+/* How often a lookup or a walk came across damage since the index was opened. */
+uint64_t index_damage_count(const struct index *index);
 
 #define INDEX_ID_MAX 8
 

@@ -1,0 +1,245 @@
+#include "symbolizer/index/index.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "base/fd.h"
+#include "symbolizer/index/index_internal.h"
+
+_Static_assert(sizeof(FORMAT_MAGIC) - 1 == FORMAT_MAGIC_SIZE, "the magic fills its field");
+
+const char *index_section_name(enum format_section_kind kind) {
+    static const char *const names[FORMAT_SECTION_COUNT + 1] = {
+        [FORMAT_SUMMARY] = "summary",         [FORMAT_IDS] = "ids",
+        [FORMAT_SEGMENTS] = "segments",       [FORMAT_BLOCKS] = "blocks",
+        [FORMAT_BUCKETS] = "buckets",         [FORMAT_INTERVALS] = "intervals",
+        [FORMAT_LOCATIONS] = "locations",     [FORMAT_FUNCTIONS] = "functions",
+        [FORMAT_STRING_ENDS] = "string_ends", [FORMAT_STRING_BYTES] = "string_bytes",
+    };
+    assert(kind >= 1 && kind <= FORMAT_SECTION_COUNT);
+    return names[kind];
+}
+
+uint64_t index_record_size(enum format_section_kind kind) {
+    static const uint8_t sizes[FORMAT_SECTION_COUNT + 1] = {
+        [FORMAT_SUMMARY] = sizeof(struct format_summary),
+        [FORMAT_IDS] = sizeof(struct format_id),
+        [FORMAT_SEGMENTS] = sizeof(struct format_segment),
+        [FORMAT_BLOCKS] = sizeof(struct format_block),
+        [FORMAT_BUCKETS] = sizeof(uint32_t),
+        [FORMAT_INTERVALS] = sizeof(struct format_interval),
+        [FORMAT_LOCATIONS] = sizeof(struct format_location),
+        [FORMAT_FUNCTIONS] = sizeof(struct format_function),
+        [FORMAT_STRING_ENDS] = sizeof(uint64_t),
+        [FORMAT_STRING_BYTES] = 1,
+    };
+    assert(kind >= 1 && kind <= FORMAT_SECTION_COUNT);
+    return sizes[kind];
+}
+
+/* What fits the references to the section's records. */
+static uint64_t record_count_max(enum format_section_kind kind) {
+    switch (kind) {
+    case FORMAT_SUMMARY:
+        return 1;
+    case FORMAT_IDS:
+        return INDEX_ID_MAX;
+    case FORMAT_LOCATIONS:
+        return FORMAT_LOCATION_MAX;
+    case FORMAT_STRING_BYTES:
+        return UINT64_MAX;
+    default:
+        return UINT32_MAX;
+    }
+}
+
+#define TABLE_SIZE (FORMAT_SECTION_COUNT * sizeof(struct format_section))
+
+static uint32_t header_checksum(struct format_header header, const uint8_t *table) {
+    header.checksum = 0;
+    uLong sum = crc32_z(0, (const uint8_t *)&header, sizeof(header));
+    return (uint32_t)crc32_z(sum, table, TABLE_SIZE);
+}
+
+static enum err check_header(struct span bytes, struct error *error) {
+    struct format_header header;
+    if (bytes.size < sizeof(header) || memcmp(bytes.data, FORMAT_MAGIC, FORMAT_MAGIC_SIZE) != 0)
+        return error_set(error, ERR_MALFORMED, "not a symbol index");
+    memcpy(&header, bytes.data, sizeof(header));
+    if (le32toh(header.version) != INDEX_FORMAT_VERSION)
+        return error_set(error, ERR_UNSUPPORTED, "symbol index of version %u, not %u",
+                         le32toh(header.version), INDEX_FORMAT_VERSION);
+    if (le32toh(header.section_count) != FORMAT_SECTION_COUNT || header.reserved != 0)
+        return error_set(error, ERR_MALFORMED, "the symbol index's header is damaged");
+    if (le64toh(header.file_size) != bytes.size || bytes.size - sizeof(header) < TABLE_SIZE)
+        return error_set(error, ERR_MALFORMED, "the symbol index has %zu bytes instead of %llu",
+                         bytes.size, (unsigned long long)le64toh(header.file_size));
+    const uint8_t *table = (const uint8_t *)bytes.data + sizeof(header);
+    if (le32toh(header.checksum) != header_checksum(header, table))
+        return error_set(error, ERR_MALFORMED, "the symbol index's header has a wrong checksum");
+    return ERR_OK;
+}
+
+/* *offset is the end of the section before, and becomes the end of this one. */
+static bool read_section(struct span bytes, enum format_section_kind kind, uint64_t *offset,
+                         struct index_section *ret_section) {
+    struct format_section entry;
+    memcpy(&entry, bytes.data + sizeof(struct format_header) + (kind - 1) * sizeof(entry),
+           sizeof(entry));
+    uint64_t size = le64toh(entry.size);
+    uint64_t count = le64toh(entry.count);
+    uint64_t padding = -*offset % FORMAT_ALIGNMENT;
+    if (le32toh(entry.kind) != (uint32_t)kind || padding > bytes.size - *offset ||
+        le64toh(entry.offset) != *offset + padding)
+        return false;
+    *offset += padding;
+    if (size > bytes.size - *offset || count > record_count_max(kind) ||
+        size % index_record_size(kind) != 0 || size / index_record_size(kind) != count)
+        return false;
+    *ret_section = (struct index_section){
+        .bytes = (const uint8_t *)bytes.data + *offset,
+        .size = size,
+        .count = count,
+        .checksum = le32toh(entry.checksum),
+    };
+    *offset += size;
+    return true;
+}
+
+static enum err read_sections(struct index *index, struct error *error) {
+    uint64_t offset = sizeof(struct format_header) + TABLE_SIZE;
+    for (unsigned kind = 1; kind <= FORMAT_SECTION_COUNT; kind++) {
+        if (!read_section(index->bytes, kind, &offset, &index->sections[kind]))
+            return error_set(error, ERR_MALFORMED, "the symbol index's section %s is misplaced",
+                             index_section_name(kind));
+    }
+    if (offset != index->bytes.size || index->sections[FORMAT_SUMMARY].count != 1)
+        return error_set(error, ERR_MALFORMED, "the symbol index's sections do not fill the file");
+    return ERR_OK;
+}
+
+enum err index_open_memory(struct span bytes, struct index **ret_index, struct error *error) {
+    enum err err = check_header(bytes, error);
+    if (err)
+        return err;
+    CLEANUP(cleanup_index) struct index *index = calloc(1, sizeof(*index));
+    if (index)
+        index->damage_count = calloc(1, sizeof(*index->damage_count));
+    if (!index || !index->damage_count)
+        return error_set(error, ERR_NO_MEMORY, "no memory to open a symbol index");
+    index->bytes = bytes;
+    err = read_sections(index, error);
+    if (err)
+        return err;
+    *ret_index = TAKE(index);
+    return ERR_OK;
+}
+
+enum err index_open_fd(int fd, struct index **ret_index, struct error *error) {
+    struct span bytes;
+    enum err err = fd_map(fd, &bytes, error);
+    if (err)
+        return err;
+    err = index_open_memory(bytes, ret_index, error);
+    if (err)
+        fd_unmap(bytes);
+    else
+        (*ret_index)->mapped = true;
+    return err;
+}
+
+void index_free(struct index *index) {
+    if (!index)
+        return;
+    if (index->mapped)
+        fd_unmap(index->bytes);
+    free(index->damage_count);
+    free(index);
+}
+
+uint64_t index_size(const struct index *index) {
+    return index->bytes.size;
+}
+
+uint64_t index_damage_count(const struct index *index) {
+    return atomic_load_explicit(index->damage_count, memory_order_relaxed);
+}
+
+bool index_string(const struct index *index, uint32_t number, struct span *ret_text) {
+    const struct index_section *ends = &index->sections[FORMAT_STRING_ENDS];
+    const struct index_section *bytes = &index->sections[FORMAT_STRING_BYTES];
+    if (number == 0) {
+        *ret_text = (struct span){NULL, 0};
+        return true;
+    }
+    if (number > ends->count)
+        return false;
+    const uint8_t *end_at = ends->bytes + (uint64_t)(number - 1) * sizeof(uint64_t);
+    uint64_t begin = number == 1 ? 0 : index_load_u64(end_at - sizeof(uint64_t));
+    uint64_t end = index_load_u64(end_at);
+    if (begin > end || end > bytes->size)
+        return false;
+    *ret_text = span_of(bytes->bytes + begin, end - begin);
+    return true;
+}
+
+bool index_read_id(const struct index *index, uint64_t position, struct binary_id *ret_id) {
+    const uint8_t *bytes = index->sections[FORMAT_IDS].bytes + position * sizeof(struct format_id);
+    uint32_t kind = index_load_u32(bytes);
+    struct span text;
+    struct error error;
+    return kind <= INT32_MAX && binary_id_kind_name((enum binary_id_kind)kind) &&
+           index_string(index, index_load_u32(bytes + 4), &text) &&
+           binary_id_parse((enum binary_id_kind)kind, text, ret_id, &error) == ERR_OK;
+}
+
+static void read_ids(const struct index *index, struct index_summary *summary) {
+    uint64_t count = index->sections[FORMAT_IDS].count;
+    for (uint64_t i = 0; i < count && i < INDEX_ID_MAX; i++) {
+        if (index_read_id(index, i, &summary->ids[summary->id_count]))
+            summary->id_count++;
+        else
+            index_note_damage(index);
+    }
+}
+
+void index_summary_read(const struct index *index, struct index_summary *ret_summary) {
+    struct format_summary raw;
+    memcpy(&raw, index->sections[FORMAT_SUMMARY].bytes, sizeof(raw));
+    uint16_t contents = le16toh(raw.contents);
+    *ret_summary = (struct index_summary){
+        .machine = le16toh(raw.machine),
+        .has_dwarf = contents & FORMAT_HAS_DWARF,
+        .has_pclntab = contents & FORMAT_HAS_PCLNTAB,
+        .has_symtab = contents & FORMAT_HAS_SYMTAB,
+        .has_dynsym = contents & FORMAT_HAS_DYNSYM,
+        .extents_exact = contents & FORMAT_EXTENTS_EXACT,
+        .function_count = le64toh(raw.function_count),
+        .inlined_count = le64toh(raw.inlined_count),
+        .line_row_count = le64toh(raw.line_row_count),
+        .interval_count = le64toh(raw.interval_count),
+        .location_count = index->sections[FORMAT_LOCATIONS].count,
+        .damage_count = le64toh(raw.damage_count),
+        .executable_bytes = le64toh(raw.executable_bytes),
+        .covered_bytes = le64toh(raw.covered_bytes),
+    };
+    read_ids(index, ret_summary);
+}
+
+size_t index_segment_count(const struct index *index) {
+    return index->sections[FORMAT_SEGMENTS].count;
+}
+
+struct index_segment index_segment_at(const struct index *index, size_t position) {
+    assert(position < index->sections[FORMAT_SEGMENTS].count);
+    struct format_segment raw;
+    memcpy(&raw, index->sections[FORMAT_SEGMENTS].bytes + position * sizeof(raw), sizeof(raw));
+    return (struct index_segment){
+        .offset = le64toh(raw.offset),
+        .address = le64toh(raw.address),
+        .file_size = le64toh(raw.file_size),
+        .memory_size = le64toh(raw.memory_size),
+        .flags = le32toh(raw.flags),
+    };
+}
