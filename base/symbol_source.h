@@ -26,12 +26,13 @@ struct sink_function {
     struct span short_name; /* DW_AT_name; may be empty */
     const struct pc_range *ranges; /* unsorted; may overlap those of other functions */
     size_t range_count;            /* at least one */
-    uint64_t entry_pc;
-    uint32_t decl_file; /* from sink->file; 0: unknown */
-    uint32_t decl_line; /* 0: unknown */
-    uint32_t flags;     /* of enum symbol_flags, without SYMBOL_DEMANGLES */
+    uint64_t entry_pc;             /* valid if has_entry_pc */
+    uint32_t decl_file;            /* from sink->file; 0: unknown */
+    uint32_t decl_line;            /* 0: unknown */
+    uint32_t flags;                /* of enum symbol_flags, without SYMBOL_DEMANGLES */
     enum symbol_origin origin;
     bool name_is_linkage; /* may be mangled: the consumer tries to demangle it */
+    bool has_entry_pc;
 };
 
 /* A copy of a function inlined into `parent`. Parents are pushed before children. */

@@ -1,0 +1,249 @@
+/*
+ * What the files of the libdw source share. dwarf_source.c owns the object and its unit table;
+ * dwarf_tree.c steps over DIEs, dwarf_functions.c finds functions and inlined copies among them,
+ * dwarf_ranges.c reads live ranges, dwarf_names.c and dwarf_scopes.c name a DIE, dwarf_files.c and
+ * dwarf_lines.c read a line table's files and rows; dwarf_push.c and dwarf_resolve.c are the two
+ * ways to use all that, and give the same answers because both see the same functions, copies and
+ * rows.
+ *
+ * A DIE's address in memory (Dwarf_Die.addr, what dwarf_die_addr_die takes) identifies it: unlike
+ * its offset it is unique over .debug_info, .debug_types and a supplementary file.
+ */
+#pragma once
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#include "base/buffer.h"
+#include "debuginfo/dwarf_source.h"
+#include "debuginfo/string_pool.h"
+
+/* --- ranges -------------------------------------------------------------------------------- */
+
+/* A growable list of ranges; zero-initialise, end with range_list_clear. */
+struct range_list {
+    struct pc_range *items;
+    size_t count;
+    size_t capacity;
+};
+
+void range_list_clear(struct range_list *list);
+enum err range_list_add(struct range_list *list, struct pc_range range, struct error *error);
+
+/* True, with the smallest range that covers pc, if there is one. */
+bool range_list_find(const struct range_list *list, uint64_t pc, struct pc_range *ret_range);
+
+/* Entries of range lists that one push or resolve reads. Many DIEs may name one long list; real
+ * ones do not, and stay far below. */
+#define RANGE_BUDGET ((uint64_t)1 << 30)
+
+/* --- the object ---------------------------------------------------------------------------- */
+
+/* A live range of a function of its own, as the pull remembers it. */
+struct dwarf_function {
+    struct pc_range range;
+    void *die_address;
+};
+
+/* A DIE that can be somebody's scope or that can need one; see dwarf_scopes.c. */
+struct dwarf_scope {
+    void *die_address;
+    uint32_t parent; /* position in the unit's list; SCOPE_NONE at the top */
+};
+
+#define SCOPE_NONE UINT32_MAX
+
+struct dwarf_file {
+    struct span path;     /* joined on first use; data NULL before */
+    uint32_t sink_number; /* in the present push; 0: not asked for yet */
+};
+
+struct dwarf_unit {
+    Dwarf_Die die;
+    uint64_t offset; /* of the unit DIE; in .debug_types for the type units of DWARF 4 */
+    uint32_t language;
+    uint16_t version;
+    bool has_code;   /* a compile, skeleton or partial unit: may hold functions */
+    bool has_lines;  /* pushes the rows of its line table: no unit before it has the same table */
+    bool has_ranges; /* says which addresses it covers; `ranges` holds the live ones */
+    struct range_list ranges;
+
+    bool files_read;
+    Dwarf_Files *file_table;  /* NULL: the unit has none */
+    size_t file_count;        /* of the table */
+    struct dwarf_file *files; /* by file index; one more, the last, is the unit's own file */
+
+    bool functions_read;
+    struct dwarf_function *functions;
+    size_t function_count;
+
+    bool scopes_read;
+    struct dwarf_scope *scopes; /* ascending die_address */
+    size_t scope_count;
+};
+
+struct dwarf_source {
+    struct symbol_source source;
+    struct elf_file *file;
+    Dwarf *dwarf;
+    struct dwarf_unit *units; /* in the order of the file */
+    size_t unit_count;
+    struct dwarf_unit **units_by_address; /* ascending die.addr */
+    struct string_pool *strings;
+    uint64_t range_budget; /* entries of range lists that may still be read */
+    bool units_damaged;    /* the list of units ends early */
+};
+
+/* The unit that a DIE belongs to; NULL when it is in a supplementary file. */
+struct dwarf_unit *dwarf_unit_of(const struct dwarf_source *source, Dwarf_Die *die);
+
+/* Replaces the contents of `list` by the live ranges of a DIE: begin < end, begin in an executable
+ * extent. *ret_damaged is set (never cleared) when a part could not be read. */
+enum err dwarf_live_ranges(struct dwarf_source *source, Dwarf_Die *die, struct range_list *list,
+                           bool *ret_damaged, struct error *error);
+
+/* Attribute readers that answer false when it is absent or of a wrong form. */
+bool dwarf_read_unsigned(Dwarf_Die *die, unsigned attribute, uint64_t *ret_value);
+bool dwarf_read_string(Dwarf_Die *die, unsigned attribute, struct span *ret_text);
+bool dwarf_read_reference(Dwarf_Die *die, unsigned attribute, Dwarf_Die *ret_die);
+
+/* The DIE that abstract_origin or else specification names. */
+bool dwarf_read_origin(Dwarf_Die *die, Dwarf_Die *ret_die);
+
+/* DW_AT_low_pc, which is where a function or copy with one range is entered. One with several has
+ * no such attribute. */
+bool dwarf_read_entry_pc(Dwarf_Die *die, uint64_t *ret_pc);
+
+/* How far abstract_origin and specification are followed; real chains have at most three links. */
+#define ORIGIN_DEPTH_MAX 16
+
+/* --- stepping over DIEs -------------------------------------------------------------------- */
+
+#define TREE_DEPTH_MAX 4096
+
+struct dwarf_level {
+    Dwarf_Die die;
+    uint32_t context; /* the caller's */
+};
+
+/*
+ * Preorder over a DIE and what lies below it, without recursion. The address of each DIE must be
+ * above that of the one before, as preorder implies; a sibling attribute that leads back is damage,
+ * so that a walk takes linear time whatever the bytes say.
+ */
+struct dwarf_tree {
+    Dwarf *dwarf;
+    struct dwarf_level *levels; /* from the root to the present DIE */
+    size_t depth;               /* levels in use; 0 at the end */
+    size_t capacity;
+    bool started;
+    bool skip;    /* set by the caller: do not enter the present DIE */
+    bool damaged; /* the walk ended early */
+};
+
+/* Zero-initialised trees may be cleared. */
+void dwarf_tree_clear(struct dwarf_tree *tree);
+enum err dwarf_tree_start(struct dwarf_tree *tree, Dwarf *dwarf, const Dwarf_Die *root,
+                          struct error *error);
+
+/* Moves on; the first call stands on the root. At the end tree->depth is 0. The context of a new
+ * level is that of its parent. */
+enum err dwarf_tree_next(struct dwarf_tree *tree, struct error *error);
+
+static inline struct dwarf_level *dwarf_tree_level(struct dwarf_tree *tree) {
+    return &tree->levels[tree->depth - 1];
+}
+
+/* --- functions and inlined copies ---------------------------------------------------------- */
+
+#define NODE_NONE UINT32_MAX
+
+/*
+ * Told of every function with live code below a DIE and, unless `inlined` is NULL, of every inlined
+ * copy with live code in it. Nodes are the visitor's own numbers. A function that answers NODE_NONE
+ * hears nothing of the copies in it.
+ */
+struct dwarf_visitor {
+    enum err (*function)(struct dwarf_visitor *visitor, Dwarf_Die *die,
+                         const struct range_list *ranges, uint32_t *ret_node, struct error *error);
+    enum err (*inlined)(struct dwarf_visitor *visitor, Dwarf_Die *die, uint32_t parent,
+                        const struct range_list *ranges, uint32_t *ret_node, struct error *error);
+};
+
+/* *ret_damaged is set (never cleared) when something was left out. */
+enum err dwarf_visit_functions(struct dwarf_source *source, const Dwarf_Die *root,
+                               struct dwarf_visitor *visitor, bool *ret_damaged,
+                               struct error *error);
+
+/* --- names --------------------------------------------------------------------------------- */
+
+/* Names over this are left out: no compiler makes them, and each may be asked for many times. */
+#define NAME_SIZE_MAX ((size_t)256 << 10)
+
+/* What a function or inlined copy is called and where it is declared. */
+struct dwarf_subject {
+    struct span name; /* linkage name, else scoped; may lie in `scratch` */
+    struct span short_name;
+    bool name_is_linkage;
+    struct dwarf_unit *decl_unit; /* whose file table decl_file is an index of; NULL: unknown */
+    uint64_t decl_file;
+    uint32_t decl_line; /* 0: unknown */
+};
+
+/* Never fails: what cannot be read stays empty. Only memory ends it. */
+enum err dwarf_subject_read(struct dwarf_source *source, Dwarf_Die *die, struct buffer *scratch,
+                            struct dwarf_subject *ret_subject, struct error *error);
+
+/* Where the call stands that an inlined copy replaces. */
+struct dwarf_call {
+    uint64_t file; /* index in the table of the copy's unit; valid if has_file */
+    uint32_t line; /* 0: unknown; so the others */
+    uint32_t column;
+    uint32_t discriminator;
+    bool has_file;
+};
+
+void dwarf_call_read(Dwarf_Die *inlined, const struct dwarf_unit *unit,
+                     struct dwarf_call *ret_call);
+
+/* Appends "scope::" for each scope of the DIE that declares a function, outermost first. */
+enum err dwarf_scopes_append(struct dwarf_source *source, Dwarf_Die *die, struct buffer *text,
+                             struct error *error);
+
+/* --- files and line rows ------------------------------------------------------------------- */
+
+/* A file of the unit's line table, its path filled in; the unit's own file when the table has no
+ * such index. The path is empty when nothing is known. */
+enum err dwarf_file_read(struct dwarf_source *source, struct dwarf_unit *unit, uint64_t index,
+                         struct dwarf_file **ret_file, struct error *error);
+
+/* An attribute of form file index (DW_AT_decl_file, DW_AT_call_file) that names a file at all. */
+bool dwarf_read_file_index(Dwarf_Die *die, unsigned attribute, const struct dwarf_unit *unit,
+                           uint64_t *ret_index);
+
+struct dwarf_row {
+    uint64_t address;
+    uint32_t sequence;
+    uint64_t file; /* index in the unit's table; what is not there means the unit's own file */
+    uint32_t line;
+    uint32_t column;
+    uint32_t discriminator;
+    bool is_stmt;
+    bool end_sequence;
+};
+
+struct dwarf_row_visitor {
+    enum err (*row)(struct dwarf_row_visitor *visitor, const struct dwarf_row *row,
+                    struct error *error);
+};
+
+/* The live rows of a unit's line table, sequence by sequence. */
+enum err dwarf_visit_rows(struct dwarf_source *source, struct dwarf_unit *unit,
+                          struct dwarf_row_visitor *visitor, bool *ret_damaged,
+                          struct error *error);
+
+/* --- the two uses -------------------------------------------------------------------------- */
+
+enum err dwarf_push(struct symbol_source *source, struct symbol_sink *sink, struct error *error);
+enum err dwarf_resolve(struct symbol_source *source, uint64_t pc, struct frame_list *frames,
+                       struct error *error);

@@ -1,0 +1,57 @@
+#include <stdlib.h>
+
+#include "debuginfo/dwarf_internal.h"
+
+void range_list_clear(struct range_list *list) {
+    free(list->items);
+    *list = (struct range_list){0};
+}
+
+enum err range_list_add(struct range_list *list, struct pc_range range, struct error *error) {
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 8;
+        struct pc_range *grown = realloc(list->items, capacity * sizeof(*grown));
+        if (!grown)
+            return error_set(error, ERR_NO_MEMORY, "no memory for %zu ranges", capacity);
+        list->items = grown;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = range;
+    return ERR_OK;
+}
+
+bool range_list_find(const struct range_list *list, uint64_t pc, struct pc_range *ret_range) {
+    bool found = false;
+    for (size_t i = 0; i < list->count; i++) {
+        struct pc_range range = list->items[i];
+        if (pc < range.begin || pc >= range.end)
+            continue;
+        if (!found || range.end - range.begin < ret_range->end - ret_range->begin)
+            *ret_range = range;
+        found = true;
+    }
+    return found;
+}
+
+enum err dwarf_live_ranges(struct dwarf_source *source, Dwarf_Die *die, struct range_list *list,
+                           bool *ret_damaged, struct error *error) {
+    list->count = 0;
+    ptrdiff_t position = 0;
+    Dwarf_Addr base = 0;
+    struct pc_range range;
+    while ((position = dwarf_ranges(die, position, &base, &range.begin, &range.end)) > 0) {
+        if (source->range_budget == 0) {
+            *ret_damaged = true;
+            return ERR_OK;
+        }
+        source->range_budget--;
+        if (range.begin >= range.end || !elf_file_is_executable(source->file, range.begin))
+            continue;
+        enum err err = range_list_add(list, range, error);
+        if (err)
+            return err;
+    }
+    if (position < 0)
+        *ret_damaged = true;
+    return ERR_OK;
+}

@@ -1,0 +1,356 @@
+#include <stdlib.h>
+
+#include "debuginfo/dwarf_internal.h"
+
+/* --- the functions of a unit --------------------------------------------------------------- */
+
+struct function_collector {
+    struct dwarf_visitor visitor;
+    struct dwarf_unit *unit;
+    size_t capacity;
+};
+
+static enum err collect_function(struct dwarf_visitor *visitor, Dwarf_Die *die,
+                                 const struct range_list *ranges, uint32_t *ret_node,
+                                 struct error *error) {
+    struct function_collector *collector = (struct function_collector *)visitor;
+    struct dwarf_unit *unit = collector->unit;
+    for (size_t i = 0; i < ranges->count; i++) {
+        if (unit->function_count == collector->capacity) {
+            size_t capacity = collector->capacity ? 2 * collector->capacity : 64;
+            struct dwarf_function *grown = realloc(unit->functions, capacity * sizeof(*grown));
+            if (!grown)
+                return error_set(error, ERR_NO_MEMORY, "no memory for %zu functions", capacity);
+            unit->functions = grown;
+            collector->capacity = capacity;
+        }
+        unit->functions[unit->function_count++] =
+            (struct dwarf_function){.range = ranges->items[i], .die_address = die->addr};
+    }
+    *ret_node = NODE_NONE;
+    return ERR_OK;
+}
+
+static enum err read_functions(struct dwarf_source *source, struct dwarf_unit *unit,
+                               struct error *error) {
+    if (unit->functions_read)
+        return ERR_OK;
+    struct function_collector collector = {.visitor = {.function = collect_function}, .unit = unit};
+    bool damaged = false; /* what is left out here, a push reports */
+    enum err err = dwarf_visit_functions(source, &unit->die, &collector.visitor, &damaged, error);
+    unit->functions_read = !err;
+    return err;
+}
+
+/* --- the inlined copies at pc -------------------------------------------------------------- */
+
+struct resolve_node {
+    Dwarf_Die die;
+    uint32_t parent; /* NODE_NONE in the function itself */
+    uint32_t depth;
+};
+
+struct inline_finder {
+    struct dwarf_visitor visitor;
+    uint64_t pc;
+    struct resolve_node *nodes; /* the function, then its copies, parents first */
+    size_t count;
+    size_t capacity;
+    uint32_t leaf; /* the deepest node that covers pc */
+    uint64_t leaf_size;
+};
+
+static void cleanup_inline_finder(struct inline_finder *finder) {
+    free(finder->nodes);
+}
+
+static enum err add_node(struct inline_finder *finder, const struct resolve_node *node,
+                         uint32_t *ret_node, struct error *error) {
+    if (finder->count == finder->capacity) {
+        size_t capacity = finder->capacity ? 2 * finder->capacity : 32;
+        struct resolve_node *grown = realloc(finder->nodes, capacity * sizeof(*grown));
+        if (!grown || capacity >= NODE_NONE) {
+            finder->nodes = grown ? grown : finder->nodes;
+            return error_set(error, ERR_NO_MEMORY, "no memory for %zu inlined copies", capacity);
+        }
+        finder->nodes = grown;
+        finder->capacity = capacity;
+    }
+    finder->nodes[finder->count] = *node;
+    *ret_node = (uint32_t)finder->count++;
+    return ERR_OK;
+}
+
+/* The function comes first; functions nested in it answer for themselves, so their copies do not
+ * matter here. */
+static enum err find_in_function(struct dwarf_visitor *visitor, Dwarf_Die *die,
+                                 const struct range_list *ranges, uint32_t *ret_node,
+                                 struct error *error) {
+    (void)ranges;
+    struct inline_finder *finder = (struct inline_finder *)visitor;
+    if (finder->count > 0)
+        return ERR_OK;
+    struct resolve_node node = {.die = *die, .parent = NODE_NONE};
+    return add_node(finder, &node, ret_node, error);
+}
+
+static enum err find_in_inlined(struct dwarf_visitor *visitor, Dwarf_Die *die, uint32_t parent,
+                                const struct range_list *ranges, uint32_t *ret_node,
+                                struct error *error) {
+    struct inline_finder *finder = (struct inline_finder *)visitor;
+    struct resolve_node node = {
+        .die = *die, .parent = parent, .depth = finder->nodes[parent].depth + 1};
+    enum err err = add_node(finder, &node, ret_node, error);
+    struct pc_range covering;
+    if (err || !range_list_find(ranges, finder->pc, &covering))
+        return err;
+    uint64_t size = covering.end - covering.begin;
+    const struct resolve_node *leaf = &finder->nodes[finder->leaf];
+    if (node.depth > leaf->depth || (node.depth == leaf->depth && size < finder->leaf_size)) {
+        finder->leaf = *ret_node;
+        finder->leaf_size = size;
+    }
+    return ERR_OK;
+}
+
+/* --- the row at pc ------------------------------------------------------------------------- */
+
+struct row_finder {
+    struct dwarf_row_visitor visitor;
+    uint64_t pc;
+    struct dwarf_row candidate; /* the last row at or before pc in the present sequence */
+    bool has_candidate;
+    uint64_t sequence_begin;
+    bool in_sequence;
+    struct dwarf_row row; /* of the smallest sequence so far that covers pc */
+    uint64_t row_size;
+    bool found;
+};
+
+static enum err find_row(struct dwarf_row_visitor *visitor, const struct dwarf_row *row,
+                         struct error *error) {
+    (void)error;
+    struct row_finder *finder = (struct row_finder *)visitor;
+    if (!row->end_sequence) {
+        if (!finder->in_sequence)
+            finder->sequence_begin = row->address;
+        finder->in_sequence = true;
+        if (row->address <= finder->pc) {
+            finder->candidate = *row;
+            finder->has_candidate = true;
+        }
+        return ERR_OK;
+    }
+    uint64_t size = row->address - finder->sequence_begin;
+    if (finder->has_candidate && finder->pc < row->address &&
+        (!finder->found || size < finder->row_size)) {
+        finder->row = finder->candidate;
+        finder->row_size = size;
+        finder->found = true;
+    }
+    finder->in_sequence = finder->has_candidate = false;
+    return ERR_OK;
+}
+
+/* --- one address --------------------------------------------------------------------------- */
+
+struct resolve {
+    struct dwarf_source *source;
+    uint64_t pc;
+    struct dwarf_unit *unit;           /* of the best function; NULL: no function */
+    const struct dwarf_function *best; /* the smallest that covers pc */
+    struct dwarf_unit *row_unit;       /* NULL: no row */
+    struct dwarf_row row;
+    struct buffer scratch;
+};
+
+static void cleanup_resolve(struct resolve *resolve) {
+    buffer_clear(&resolve->scratch);
+}
+
+static enum err find_function_in(struct resolve *resolve, struct dwarf_unit *unit,
+                                 struct error *error) {
+    enum err err = read_functions(resolve->source, unit, error);
+    for (size_t i = 0; !err && i < unit->function_count; i++) {
+        const struct dwarf_function *function = &unit->functions[i];
+        struct pc_range range = function->range;
+        if (resolve->pc < range.begin || resolve->pc >= range.end)
+            continue;
+        if (!resolve->best ||
+            range.end - range.begin < resolve->best->range.end - resolve->best->range.begin) {
+            resolve->unit = unit;
+            resolve->best = function;
+        }
+    }
+    return err;
+}
+
+static enum err find_row_in(struct resolve *resolve, struct dwarf_unit *unit, struct error *error) {
+    struct row_finder finder = {.visitor = {.row = find_row}, .pc = resolve->pc};
+    bool damaged = false;
+    enum err err = dwarf_visit_rows(resolve->source, unit, &finder.visitor, &damaged, error);
+    if (!err && finder.found) {
+        resolve->row = finder.row;
+        resolve->row_unit = unit;
+    }
+    return err;
+}
+
+/* Units that say they cover pc, or (other_units) those that say nothing about what they cover. */
+static bool is_candidate(const struct resolve *resolve, const struct dwarf_unit *unit,
+                         bool silent_units) {
+    struct pc_range covering;
+    if (!unit->has_code)
+        return false;
+    if (silent_units)
+        return !unit->has_ranges;
+    return unit->has_ranges && range_list_find(&unit->ranges, resolve->pc, &covering);
+}
+
+static enum err search_functions(struct resolve *resolve, bool silent_units, struct error *error) {
+    struct dwarf_source *source = resolve->source;
+    for (size_t i = 0; i < source->unit_count; i++) {
+        if (!is_candidate(resolve, &source->units[i], silent_units))
+            continue;
+        enum err err = find_function_in(resolve, &source->units[i], error);
+        if (err)
+            return err;
+    }
+    return ERR_OK;
+}
+
+static enum err search_rows(struct resolve *resolve, bool silent_units, struct error *error) {
+    struct dwarf_source *source = resolve->source;
+    for (size_t i = 0; i < source->unit_count && !resolve->row_unit; i++) {
+        if (!is_candidate(resolve, &source->units[i], silent_units))
+            continue;
+        enum err err = find_row_in(resolve, &source->units[i], error);
+        if (err)
+            return err;
+    }
+    return ERR_OK;
+}
+
+/* Unit ranges may be missing but, where they are, they say which units to read. */
+static enum err search(struct resolve *resolve, struct error *error) {
+    enum err err = search_functions(resolve, false, error);
+    if (!err && !resolve->best)
+        err = search_functions(resolve, true, error);
+    if (!err && resolve->unit)
+        err = find_row_in(resolve, resolve->unit, error);
+    if (!err && !resolve->row_unit)
+        err = search_rows(resolve, false, error);
+    if (!err && !resolve->row_unit)
+        err = search_rows(resolve, true, error);
+    return err;
+}
+
+/* --- frames -------------------------------------------------------------------------------- */
+
+static enum err fill_path(struct resolve *resolve, struct dwarf_unit *unit, uint64_t index,
+                          struct span *ret_path, struct error *error) {
+    struct dwarf_file *file;
+    enum err err = dwarf_file_read(resolve->source, unit, index, &file, error);
+    if (!err)
+        *ret_path = file->path;
+    return err;
+}
+
+static enum err fill_row(struct resolve *resolve, struct symbol_frame *frame, struct error *error) {
+    if (!resolve->row_unit)
+        return ERR_OK;
+    frame->line = resolve->row.line;
+    frame->column = resolve->row.column;
+    frame->discriminator = resolve->row.discriminator;
+    return fill_path(resolve, resolve->row_unit, resolve->row.file, &frame->file, error);
+}
+
+static enum err fill_call(struct resolve *resolve, Dwarf_Die *inlined, struct symbol_frame *frame,
+                          struct error *error) {
+    struct dwarf_call call;
+    dwarf_call_read(inlined, resolve->unit, &call);
+    frame->line = call.line;
+    frame->column = call.column;
+    frame->discriminator = call.discriminator;
+    if (!call.has_file)
+        return ERR_OK;
+    return fill_path(resolve, resolve->unit, call.file, &frame->file, error);
+}
+
+static enum err fill_subject(struct resolve *resolve, Dwarf_Die *die, struct symbol_frame *frame,
+                             struct error *error) {
+    struct dwarf_subject subject;
+    enum err err = dwarf_subject_read(resolve->source, die, &resolve->scratch, &subject, error);
+    if (!err)
+        err = string_pool_intern(resolve->source->strings, subject.name, &frame->name, error);
+    if (err)
+        return err;
+    frame->short_name = subject.short_name;
+    frame->start_line = subject.decl_line;
+    frame->has_entry_pc = dwarf_read_entry_pc(die, &frame->entry_pc);
+    if (!subject.decl_unit)
+        return ERR_OK;
+    return fill_path(resolve, subject.decl_unit, subject.decl_file, &frame->start_file, error);
+}
+
+static enum err add_frames(struct resolve *resolve, struct inline_finder *finder,
+                           struct frame_list *frames, struct error *error) {
+    Dwarf_Die *callee = NULL;
+    for (uint32_t i = finder->leaf; i != NODE_NONE; i = finder->nodes[i].parent) {
+        Dwarf_Die *die = &finder->nodes[i].die;
+        struct symbol_frame frame = {.origin = SYMBOL_ORIGIN_DWARF};
+        enum err err = fill_subject(resolve, die, &frame, error);
+        if (!err)
+            err = callee ? fill_call(resolve, callee, &frame, error)
+                         : fill_row(resolve, &frame, error);
+        if (!err)
+            err = frame_list_add(frames, &frame, error);
+        if (err)
+            return err;
+        callee = die;
+    }
+    return ERR_OK;
+}
+
+static enum err resolve_function(struct resolve *resolve, struct frame_list *frames,
+                                 struct error *error) {
+    Dwarf_Die die;
+    if (!dwarf_die_addr_die(resolve->source->dwarf, resolve->best->die_address, &die))
+        return ERR_OK;
+    CLEANUP(cleanup_inline_finder)
+    struct inline_finder finder = {
+        .visitor = {.function = find_in_function, .inlined = find_in_inlined}, .pc = resolve->pc};
+    bool damaged = false;
+    enum err err = dwarf_visit_functions(resolve->source, &die, &finder.visitor, &damaged, error);
+    if (err || finder.count == 0)
+        return err;
+    return add_frames(resolve, &finder, frames, error);
+}
+
+/* Code that no function covers, such as an assembler's: the row alone. */
+static enum err resolve_row(struct resolve *resolve, struct frame_list *frames,
+                            struct error *error) {
+    struct symbol_frame frame = {.origin = SYMBOL_ORIGIN_DWARF};
+    enum err err = fill_row(resolve, &frame, error);
+    if (!err)
+        err = frame_list_add(frames, &frame, error);
+    return err;
+}
+
+enum err dwarf_resolve(struct symbol_source *base, uint64_t pc, struct frame_list *frames,
+                       struct error *error) {
+    struct dwarf_source *source = (struct dwarf_source *)base;
+    frames->count = 0;
+    source->range_budget = RANGE_BUDGET;
+    if (!elf_file_is_executable(source->file, pc))
+        return ERR_OK;
+    CLEANUP(cleanup_resolve) struct resolve resolve = {.source = source, .pc = pc};
+    enum err err = search(&resolve, error);
+    if (err)
+        return err;
+    if (resolve.best)
+        return resolve_function(&resolve, frames, error);
+    if (resolve.row_unit)
+        return resolve_row(&resolve, frames, error);
+    return ERR_OK;
+}
