@@ -96,9 +96,9 @@ const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t p
 /*
  * Where code can lie, ascending and disjoint: the executable allocated sections; where a section's
  * size is lost (NOBITS and size 0, as agents leave it) it reaches to the next allocated section's
- * address; files without section headers use executable PT_LOADs. *ret_exact is false when an
- * extent had to be inferred that way. An empty list means that nothing is known and every address
- * counts as live.
+ * address, or to the end of the address space if it is the last; files without such sections use
+ * executable PT_LOADs. *ret_exact is false when an extent had to be inferred in one of these ways.
+ * An empty list means that nothing is known and every address counts as live.
  */
 void elf_file_executable_extents(const struct elf_file *file, const struct pc_range **ret_extents,
                                  size_t *ret_count, bool *ret_exact);
@@ -108,7 +108,12 @@ bool elf_file_is_executable(const struct elf_file *file, uint64_t pc);
 
 /*
  * For libdw: an Elf handle in which every .debug_* section is plain and named .debug_*. It is the
- * file itself where nothing is compressed, else an image in memory that holds the debug sections
- * alone. Owned by the elf_file. ERR_NOT_FOUND when the file has no .debug_info.
+ * file itself where nothing is compressed or broken and the byte order is ours, else an image in
+ * memory that holds the debug sections symbolization reads (not locations, macros, name tables).
+ * Owned by the elf_file. ERR_NOT_FOUND when the file has no .debug_info; other errors when
+ * .debug_info or .debug_abbrev cannot be had. Any other section that cannot is left out.
  */
 enum err elf_file_debug_elf(struct elf_file *file, Elf **ret_elf, struct error *error);
+
+/* After elf_file_debug_elf: why a section was left out (the first one), or NULL. */
+const char *elf_file_debug_damage(const struct elf_file *file);
