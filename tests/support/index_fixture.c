@@ -103,26 +103,48 @@ struct span index_fixture_example(void) {
     return index_fixture_finish(writer, &summary);
 }
 
-void index_fixture_repair(char *bytes, size_t size) {
+struct span index_fixture_comb(uint32_t count) {
+    struct error error = {0};
+    struct index_summary summary = {.machine = 62};
+    CLEANUP(cleanup_index_writer) struct index_writer *writer = NULL;
+    must(index_writer_new(1 << 24, &writer, &error), &error);
+    uint32_t f = add_function(writer, "f", "f.c", 1, 0x1000);
+    uint32_t g = add_function(writer, "g", "f.c", 2, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t call = add_location(writer, &(struct index_location){f, 0, 1000 + i % 3, 0, 0});
+        uint32_t body = add_location(writer, &(struct index_location){g, 0, i + 1, 0, call});
+        struct pc_range range = {0x1000 + 2 * (uint64_t)i, 0x1001 + 2 * (uint64_t)i};
+        must(index_writer_interval(writer, range, body, SYMBOL_MISS_NONE, &error), &error);
+    }
+    return index_fixture_finish(writer, &summary);
+}
+
+void index_fixture_repair_header(char *bytes, uint64_t file_size) {
+    const size_t table_size = FORMAT_SECTION_COUNT * sizeof(struct format_section);
     struct format_header header;
-    struct format_section table[FORMAT_SECTION_COUNT];
-    if (size < sizeof(header) + sizeof(table))
-        return;
     memcpy(&header, bytes, sizeof(header));
-    memcpy(table, bytes + sizeof(header), sizeof(table));
+    header.file_size = htole64(file_size);
+    header.checksum = 0;
+    uLong sum = crc32_z(0, (const unsigned char *)&header, sizeof(header));
+    sum = crc32_z(sum, (const unsigned char *)bytes + sizeof(header), table_size);
+    header.checksum = htole32((uint32_t)sum);
+    memcpy(bytes, &header, sizeof(header));
+}
+
+void index_fixture_repair(char *bytes, size_t size) {
+    if (size < sizeof(struct format_header) + FORMAT_SECTION_COUNT * sizeof(struct format_section))
+        return;
     for (size_t i = 0; i < FORMAT_SECTION_COUNT; i++) {
-        uint64_t offset = le64toh(table[i].offset);
-        uint64_t length = le64toh(table[i].size);
+        struct format_section entry;
+        char *at = bytes + sizeof(struct format_header) + i * sizeof(entry);
+        memcpy(&entry, at, sizeof(entry));
+        uint64_t offset = le64toh(entry.offset);
+        uint64_t length = le64toh(entry.size);
         if (offset > size || length > size - offset)
             continue;
         uLong sum = crc32_z(0, (const unsigned char *)bytes + offset, length);
-        table[i].checksum = htole32((uint32_t)sum);
+        entry.checksum = htole32((uint32_t)sum);
+        memcpy(at, &entry, sizeof(entry));
     }
-    header.file_size = htole64(size);
-    header.checksum = 0;
-    uLong sum = crc32_z(0, (const unsigned char *)&header, sizeof(header));
-    sum = crc32_z(sum, (const unsigned char *)table, sizeof(table));
-    header.checksum = htole32((uint32_t)sum);
-    memcpy(bytes, &header, sizeof(header));
-    memcpy(bytes + sizeof(header), table, sizeof(table));
+    index_fixture_repair_header(bytes, size);
 }
