@@ -27,6 +27,8 @@ struct grpc_server_config {
     unsigned thread_count;         /* 0: 1 */
     uint64_t message_size_max;     /* 0: 64 MiB */
     unsigned connection_count_max; /* 0: 4096 */
+    int64_t call_idle_ms;          /* a client neither sends nor takes bytes; 0: 2 min */
+    int64_t connection_idle_ms;    /* no call open; 0: 30 min */
 };
 
 /* Listens and starts the threads. The services (borrowed) must outlive the server. */

@@ -1,0 +1,159 @@
+#include "rpc/grpc_server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "rpc/grpc_loop_internal.h"
+
+#define MESSAGE_SIZE_MAX ((uint64_t)64 << 20)
+#define CONNECTION_COUNT_MAX 4096
+#define CALL_IDLE_MS ((int64_t)2 * 60 * 1000)
+#define CONNECTION_IDLE_MS ((int64_t)30 * 60 * 1000)
+#define THREAD_COUNT_MAX 256
+
+struct grpc_server {
+    struct grpc_shared shared;
+    const struct grpc_service **services;
+    int listen_fd;
+    uint16_t port;
+    struct grpc_loop *loops;
+    unsigned loop_count;
+    bool stopped;
+};
+
+static socklen_t parse_address(const char *text, uint16_t port, struct sockaddr_storage *address) {
+    struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+    *address = (struct sockaddr_storage){.ss_family = AF_UNSPEC};
+    if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(port);
+        return sizeof(*v4);
+    }
+    if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(port);
+        return sizeof(*v6);
+    }
+    return 0;
+}
+
+static uint16_t bound_port(int fd) {
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    socklen_t size = sizeof(address);
+    if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+        return 0;
+    if (address.ss_family == AF_INET6)
+        return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    return ntohs(((struct sockaddr_in *)&address)->sin_port);
+}
+
+static enum err listen_on(const char *text, uint16_t port, int *ret_fd, struct error *error) {
+    struct sockaddr_storage address;
+    socklen_t size = parse_address(text, port, &address);
+    if (size == 0)
+        return error_set(error, ERR_INVALID, "not a numeric address: %s", text);
+    CLEANUP(cleanup_fd)
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int one = 1;
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
+        bind(fd, (struct sockaddr *)&address, size) < 0 || listen(fd, SOMAXCONN) < 0)
+        return error_set_errno(error, ERR_IO, errno, "cannot listen on %s port %u", text, port);
+    *ret_fd = TAKE_FD(fd);
+    return ERR_OK;
+}
+
+static enum err start_loops(struct grpc_server *server, unsigned count, struct error *error) {
+    server->loops = calloc(count, sizeof(*server->loops));
+    if (!server->loops)
+        return error_set(error, ERR_NO_MEMORY, "no memory for %u event loops", count);
+    for (unsigned i = 0; i < count; i++) {
+        struct grpc_loop *loop = &server->loops[i];
+        enum err err = grpc_loop_open(&server->shared, server->listen_fd, loop, error);
+        server->loop_count++;
+        if (err == ERR_OK)
+            err = grpc_loop_start(loop, error);
+        if (err != ERR_OK)
+            return err;
+    }
+    return ERR_OK;
+}
+
+static struct grpc_limits limits_of(const struct grpc_server_config *config) {
+    return (struct grpc_limits){
+        .message_size_max = config->message_size_max ? config->message_size_max : MESSAGE_SIZE_MAX,
+        .connection_count_max = config->connection_count_max ? config->connection_count_max
+                                                             : CONNECTION_COUNT_MAX,
+        .call_idle_ms = config->call_idle_ms ? config->call_idle_ms : CALL_IDLE_MS,
+        .connection_idle_ms = config->connection_idle_ms ? config->connection_idle_ms
+                                                         : CONNECTION_IDLE_MS,
+    };
+}
+
+static enum err copy_services(struct grpc_server *server,
+                              const struct grpc_service *const *services, size_t count,
+                              struct error *error) {
+    server->services = calloc(count + 1, sizeof(*server->services));
+    if (!server->services)
+        return error_set(error, ERR_NO_MEMORY, "no memory for %zu services", count);
+    for (size_t i = 0; i < count; i++)
+        server->services[i] = services[i];
+    server->shared.services = server->services;
+    server->shared.service_count = count;
+    return ERR_OK;
+}
+
+enum err grpc_server_open(const struct grpc_server_config *config,
+                          const struct grpc_service *const *services, size_t service_count,
+                          struct grpc_server **ret_server, struct error *error) {
+    unsigned thread_count = config->thread_count ? config->thread_count : 1;
+    if (thread_count > THREAD_COUNT_MAX)
+        return error_set(error, ERR_INVALID, "%u network threads: at most %d", thread_count,
+                         THREAD_COUNT_MAX);
+    CLEANUP(cleanup_grpc_server) struct grpc_server *server = calloc(1, sizeof(*server));
+    if (!server)
+        return error_set(error, ERR_NO_MEMORY, "no memory for a gRPC server");
+    server->listen_fd = -1;
+    server->shared.limits = limits_of(config);
+    enum err err = copy_services(server, services, service_count, error);
+    if (err == ERR_OK)
+        err = listen_on(config->address, config->port, &server->listen_fd, error);
+    if (err == ERR_OK) {
+        server->port = bound_port(server->listen_fd);
+        err = start_loops(server, thread_count, error);
+    }
+    if (err != ERR_OK)
+        return err;
+    *ret_server = TAKE(server);
+    return ERR_OK;
+}
+
+uint16_t grpc_server_port(const struct grpc_server *server) {
+    return server->port;
+}
+
+void grpc_server_stop(struct grpc_server *server, int64_t grace_ms) {
+    if (server->stopped)
+        return;
+    server->stopped = true;
+    int64_t stop_ms = clock_mono_ms() + grace_ms;
+    for (unsigned i = 0; i < server->loop_count; i++)
+        grpc_loop_stop(&server->loops[i], stop_ms);
+    for (unsigned i = 0; i < server->loop_count; i++)
+        grpc_loop_join(&server->loops[i]);
+    server->listen_fd = fd_close(server->listen_fd);
+}
+
+void grpc_server_free(struct grpc_server *server) {
+    if (!server)
+        return;
+    grpc_server_stop(server, 0);
+    for (unsigned i = 0; i < server->loop_count; i++)
+        grpc_loop_close(&server->loops[i]);
+    free(server->loops);
+    free(server->services);
+    free(server);
+}

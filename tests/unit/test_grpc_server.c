@@ -1,0 +1,522 @@
+/* The gRPC server and client against each other over the loopback. */
+#include "rpc/grpc_server.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/task_pool.h"
+#include "rpc/grpc_client.h"
+#include "rpc/grpc_service.h"
+#include "rpc/grpc_unary.h"
+#include "tests/support/test.h"
+
+#define MESSAGE_SIZE_MAX ((uint64_t)16 << 20)
+
+/* What the methods saw; a test waits on it rather than on time. */
+struct tally {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    unsigned opened;
+    unsigned cancelled;
+    unsigned freed;
+    unsigned running; /* handlers that wait for `release` */
+    bool release;
+};
+
+struct fixture {
+    struct task_pool *pool;
+    struct tally tally;
+    struct grpc_unary reverse;
+    struct grpc_unary fail;
+    struct grpc_unary wait;
+    struct grpc_method methods[8];
+    struct grpc_service service;
+    const struct grpc_service *services[1];
+    struct grpc_server *server;
+    char url[64];
+};
+
+static void tally_add(struct tally *tally, unsigned *count, int change) {
+    pthread_mutex_lock(&tally->mutex);
+    *count += (unsigned)change;
+    pthread_cond_broadcast(&tally->changed);
+    pthread_mutex_unlock(&tally->mutex);
+}
+
+static void tally_wait(struct tally *tally, const unsigned *count, unsigned wanted) {
+    pthread_mutex_lock(&tally->mutex);
+    while (*count < wanted)
+        pthread_cond_wait(&tally->changed, &tally->mutex);
+    pthread_mutex_unlock(&tally->mutex);
+}
+
+/* --- unary methods ---------------------------------------------------------------------------- */
+
+static void reverse(void *service, struct grpc_call *call, struct span request) {
+    (void)service;
+    struct buffer response = {.size_max = request.size + 1};
+    for (size_t i = request.size; i > 0; i--)
+        buffer_append_byte(&response, request.data[i - 1]);
+    grpc_call_finish(call, GRPC_OK, NULL, &response);
+}
+
+static void refuse(void *service, struct grpc_call *call, struct span request) {
+    (void)service;
+    (void)request;
+    grpc_call_finish(call, GRPC_FAILED_PRECONDITION, "50% of \xc3\xbcmlauts", NULL);
+    grpc_call_finish(call, GRPC_OK, "the second finish does not count", NULL);
+}
+
+static void wait_for_release(void *service, struct grpc_call *call, struct span request) {
+    (void)request;
+    struct tally *tally = service;
+    pthread_mutex_lock(&tally->mutex);
+    tally->running++;
+    pthread_cond_broadcast(&tally->changed);
+    while (!tally->release)
+        pthread_cond_wait(&tally->changed, &tally->mutex);
+    pthread_mutex_unlock(&tally->mutex);
+    grpc_call_finish(call, GRPC_OK, NULL, NULL);
+    tally_add(tally, &tally->running, -1);
+}
+
+/* --- streaming methods ------------------------------------------------------------------------ */
+
+struct stream {
+    struct fixture *fixture;
+    const struct grpc_method *method;
+    struct grpc_call *call;
+    unsigned messages;
+    uint64_t bytes;
+    uint64_t sum;
+};
+
+static bool is(const struct stream *stream, const char *name) {
+    return strcmp(stream->method->name, name) == 0;
+}
+
+static void *stream_open(const struct grpc_method *method, struct grpc_call *call) {
+    struct stream *stream = calloc(1, sizeof(*stream));
+    stream->fixture = method->data;
+    stream->method = method;
+    stream->call = call;
+    tally_add(&stream->fixture->tally, &stream->fixture->tally.opened, 1);
+    return stream;
+}
+
+static void stream_message_begin(void *state, struct grpc_call *call, uint64_t size) {
+    (void)size;
+    struct stream *stream = state;
+    stream->messages++;
+    if (is(stream, "Refuse"))
+        grpc_call_finish(call, GRPC_INVALID_ARGUMENT, "not that", NULL);
+}
+
+static void stream_message_bytes(void *state, struct grpc_call *call, struct span bytes) {
+    (void)call;
+    struct stream *stream = state;
+    stream->bytes += bytes.size;
+    for (size_t i = 0; i < bytes.size; i++)
+        stream->sum += (unsigned char)bytes.data[i];
+}
+
+static void resume(void *state, struct grpc_call *call) {
+    (void)state;
+    grpc_call_resume(call);
+}
+
+static void post_resume(void *argument) {
+    struct grpc_call *call = argument;
+    grpc_call_post(call, resume);
+    grpc_call_unref(call);
+}
+
+static void stream_message_end(void *state, struct grpc_call *call) {
+    struct stream *stream = state;
+    struct error error;
+    if (!is(stream, "Pause"))
+        return;
+    grpc_call_pause(call);
+    int submitted =
+        task_pool_submit(stream->fixture->pool, post_resume, grpc_call_ref(call), &error);
+    assert_int_equal(submitted, ERR_OK);
+}
+
+static void stream_request_end(void *state, struct grpc_call *call) {
+    struct stream *stream = state;
+    if (is(stream, "Hang"))
+        return;
+    struct buffer response = {.size_max = 200};
+    buffer_printf(&response, "%u messages, %llu bytes, sum %llu", stream->messages,
+                  (unsigned long long)stream->bytes, (unsigned long long)stream->sum);
+    grpc_call_finish(call, GRPC_OK, NULL, &response);
+}
+
+static void stream_cancelled(void *state, struct grpc_call *call) {
+    struct stream *stream = state;
+    assert_true(grpc_call_is_over(call));
+    tally_add(&stream->fixture->tally, &stream->fixture->tally.cancelled, 1);
+}
+
+static void stream_free(void *state) {
+    struct stream *stream = state;
+    struct tally *tally = &stream->fixture->tally;
+    free(stream);
+    tally_add(tally, &tally->freed, 1);
+}
+
+static const struct grpc_method_functions stream_functions = {
+    .open = stream_open,
+    .message_begin = stream_message_begin,
+    .message_bytes = stream_message_bytes,
+    .message_end = stream_message_end,
+    .request_end = stream_request_end,
+    .cancelled = stream_cancelled,
+    .free = stream_free,
+};
+
+/* --- fixture ---------------------------------------------------------------------------------- */
+
+static void make_service(struct fixture *fixture) {
+    static const char *const streams[] = {"Count", "Refuse", "Pause", "Hang"};
+    size_t count = 0;
+    fixture->reverse = (struct grpc_unary){reverse, NULL, fixture->pool};
+    fixture->fail = (struct grpc_unary){refuse, NULL, fixture->pool};
+    fixture->wait = (struct grpc_unary){wait_for_release, &fixture->tally, fixture->pool};
+    fixture->methods[count++] = (struct grpc_method){
+        .name = "Reverse", .functions = &grpc_unary_functions, .data = &fixture->reverse};
+    fixture->methods[count++] = (struct grpc_method){
+        .name = "Fail", .functions = &grpc_unary_functions, .data = &fixture->fail};
+    fixture->methods[count++] = (struct grpc_method){
+        .name = "Wait", .functions = &grpc_unary_functions, .data = &fixture->wait};
+    fixture->methods[count++] = (struct grpc_method){.name = "Small",
+                                                     .functions = &grpc_unary_functions,
+                                                     .data = &fixture->reverse,
+                                                     .message_size_max = 100};
+    for (size_t i = 0; i < ARRAY_SIZE(streams); i++)
+        fixture->methods[count++] = (struct grpc_method){
+            .name = streams[i], .functions = &stream_functions, .data = fixture};
+    fixture->service = (struct grpc_service){"test.Echo", fixture->methods, count};
+    fixture->services[0] = &fixture->service;
+}
+
+static int setup(void **state) {
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    struct error error;
+    pthread_mutex_init(&fixture->tally.mutex, NULL);
+    pthread_cond_init(&fixture->tally.changed, NULL);
+    assert_int_equal(task_pool_new(2, 64, &fixture->pool, &error), ERR_OK);
+    make_service(fixture);
+    const struct grpc_server_config config = {
+        .address = "127.0.0.1", .thread_count = 2, .message_size_max = MESSAGE_SIZE_MAX};
+    assert_int_equal(grpc_server_open(&config, fixture->services, 1, &fixture->server, &error),
+                     ERR_OK);
+    snprintf(fixture->url, sizeof(fixture->url), "http://127.0.0.1:%u",
+             grpc_server_port(fixture->server));
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state) {
+    struct fixture *fixture = *state;
+    grpc_server_free(fixture->server);
+    task_pool_free(fixture->pool);
+    assert_int_equal(fixture->tally.opened, fixture->tally.freed);
+    pthread_cond_destroy(&fixture->tally.changed);
+    pthread_mutex_destroy(&fixture->tally.mutex);
+    free(fixture);
+    return 0;
+}
+
+static struct grpc_client *connect_client(const struct fixture *fixture) {
+    const struct grpc_client_config config = {.url = fixture->url,
+                                              .message_size_max = MESSAGE_SIZE_MAX};
+    struct grpc_client *client = NULL;
+    struct error error;
+    assert_int_equal(grpc_client_open(&config, &client, &error), ERR_OK);
+    return client;
+}
+
+static void expect_unary(struct grpc_client *client, const char *path, struct span request,
+                         enum grpc_status status, const char *answer) {
+    struct grpc_reply reply;
+    struct error error;
+    enum err err = grpc_client_unary(client, path, request, 0, &reply, &error);
+    if (err != ERR_OK)
+        fail_msg("%s: %s", path, error.text);
+    assert_int_equal(reply.status, status);
+    assert_string_equal(status == GRPC_OK ? buffer_cstr(&reply.message) : reply.text, answer);
+    grpc_reply_clear(&reply);
+}
+
+static void expect_echo_works(struct grpc_client *client) {
+    expect_unary(client, "/test.Echo/Reverse", span_cstr("abc"), GRPC_OK, "cba");
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static void a_unary_call_gets_its_answer(void **state) {
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(*state);
+    expect_echo_works(client);
+    expect_unary(client, "/test.Echo/Reverse", (struct span){NULL, 0}, GRPC_OK, "");
+    expect_echo_works(client);
+}
+
+static void messages_larger_than_any_window_go_both_ways(void **state) {
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(*state);
+    size_t size = 9 << 20;
+    CLEANUP(cleanup_free) char *request = malloc(size);
+    for (size_t i = 0; i < size; i++)
+        request[i] = (char)(i * 2654435761u >> 13);
+    struct grpc_reply reply;
+    struct error error;
+    assert_int_equal(
+        grpc_client_unary(client, "/test.Echo/Reverse", span_of(request, size), 0, &reply, &error),
+        ERR_OK);
+    assert_int_equal(reply.message.size, size);
+    size_t different = 0;
+    for (size_t i = 0; i < size; i++)
+        different += reply.message.data[i] != request[size - 1 - i];
+    assert_int_equal(different, 0);
+    grpc_reply_clear(&reply);
+}
+
+static void a_failure_keeps_its_status_and_text(void **state) {
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(*state);
+    expect_unary(client, "/test.Echo/Fail", span_cstr("x"), GRPC_FAILED_PRECONDITION,
+                 "50% of \xc3\xbcmlauts");
+    expect_echo_works(client);
+}
+
+static void an_unknown_method_keeps_the_connection(void **state) {
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(*state);
+    static const char *const paths[] = {
+        "/test.Echo/Nope",    "/test.Other/Reverse", "/test.Echo", "/test.Echo/Reverse/", "/",
+        "/test.EchoX/Reverse"};
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+        expect_unary(client, paths[i], span_cstr("x"), GRPC_UNIMPLEMENTED,
+                     "unknown service or method");
+    expect_echo_works(client);
+}
+
+static void a_message_over_its_methods_limit_is_refused(void **state) {
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(*state);
+    char request[101] = "";
+    expect_unary(client, "/test.Echo/Small", span_of(request, sizeof(request)),
+                 GRPC_RESOURCE_EXHAUSTED, "message of 101 bytes: at most 100 are accepted");
+    expect_unary(client, "/test.Echo/Small", span_cstr("ok"), GRPC_OK, "ko");
+}
+
+static struct grpc_client_call *open_stream(struct grpc_client *client, const char *path) {
+    struct grpc_client_call *call = NULL;
+    struct error error;
+    assert_int_equal(grpc_client_call_open(client, path, 0, &call, &error), ERR_OK);
+    return call;
+}
+
+static enum err send_bytes(struct grpc_client_call *call, size_t size) {
+    CLEANUP(cleanup_free) char *bytes = malloc(size + 1);
+    memset(bytes, 1, size + 1);
+    const struct span parts[] = {span_of(bytes, size / 2), span_of(bytes, size - size / 2)};
+    struct error error;
+    return grpc_client_call_send(call, parts, 2, &error);
+}
+
+static void expect_reply(struct grpc_client_call *call, enum grpc_status status,
+                         const char *answer) {
+    struct grpc_reply reply;
+    struct error error;
+    enum err err = grpc_client_call_finish(call, &reply, &error);
+    if (err != ERR_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(reply.status, status);
+    assert_string_equal(status == GRPC_OK ? buffer_cstr(&reply.message) : reply.text, answer);
+    grpc_reply_clear(&reply);
+    grpc_client_call_free(call);
+}
+
+static void streamed_messages_arrive_whole_and_in_order(void **state) {
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(*state);
+    struct grpc_client_call *call = open_stream(client, "/test.Echo/Count");
+    assert_int_equal(send_bytes(call, 0), ERR_OK);
+    assert_int_equal(send_bytes(call, 1), ERR_OK);
+    assert_int_equal(send_bytes(call, 8 << 20), ERR_OK);
+    assert_int_equal(send_bytes(call, 3), ERR_OK);
+    expect_reply(call, GRPC_OK, "4 messages, 8388612 bytes, sum 8388612");
+    expect_reply(open_stream(client, "/test.Echo/Count"), GRPC_OK, "0 messages, 0 bytes, sum 0");
+}
+
+static void a_method_that_pauses_still_gets_everything_once(void **state) {
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(*state);
+    struct grpc_client_call *call = open_stream(client, "/test.Echo/Pause");
+    for (int i = 0; i < 200; i++)
+        assert_int_equal(send_bytes(call, 50000), ERR_OK);
+    expect_reply(call, GRPC_OK, "200 messages, 10000000 bytes, sum 10000000");
+}
+
+static void an_early_refusal_is_seen_and_the_connection_stays(void **state) {
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(*state);
+    for (int i = 0; i < 5; i++) {
+        struct grpc_client_call *call = open_stream(client, "/test.Echo/Refuse");
+        enum err err = ERR_OK;
+        for (int j = 0; j < 100 && err == ERR_OK; j++)
+            err = send_bytes(call, 1 << 20);
+        assert_int_equal(err, ERR_STATE);
+        expect_reply(call, GRPC_INVALID_ARGUMENT, "not that");
+    }
+    expect_echo_works(client);
+}
+
+static void a_cancelled_call_is_told_once_and_freed(void **state) {
+    struct fixture *fixture = *state;
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(fixture);
+    struct grpc_client_call *call = open_stream(client, "/test.Echo/Hang");
+    assert_int_equal(send_bytes(call, 10), ERR_OK);
+    tally_wait(&fixture->tally, &fixture->tally.opened, 1);
+    grpc_client_call_free(call);
+    expect_echo_works(client);
+    tally_wait(&fixture->tally, &fixture->tally.freed, 1);
+    assert_int_equal(fixture->tally.cancelled, 1);
+}
+
+static void a_broken_connection_cancels_its_calls(void **state) {
+    struct fixture *fixture = *state;
+    struct grpc_client *client = connect_client(fixture);
+    struct grpc_client_call *call = open_stream(client, "/test.Echo/Pause");
+    assert_int_equal(send_bytes(call, 10), ERR_OK);
+    tally_wait(&fixture->tally, &fixture->tally.opened, 1);
+    grpc_client_call_free(call);
+    grpc_client_free(client);
+    tally_wait(&fixture->tally, &fixture->tally.freed, 1);
+    assert_int_equal(fixture->tally.cancelled, 1);
+}
+
+static void work_that_outlives_its_connection_is_harmless(void **state) {
+    struct fixture *fixture = *state;
+    struct grpc_client *client = connect_client(fixture);
+    struct grpc_client_call *call = open_stream(client, "/test.Echo/Wait");
+    struct error error;
+    const struct span part = span_cstr("x");
+    assert_int_equal(grpc_client_call_send(call, &part, 1, &error), ERR_OK);
+    /* The deadline ends the client's waiting while the handler still runs. */
+    struct grpc_reply reply;
+    struct grpc_client *second = connect_client(fixture);
+    enum err err = grpc_client_unary(second, "/test.Echo/Wait", part, 50, &reply, &error);
+    if (err == ERR_OK)
+        assert_int_equal(reply.status, GRPC_DEADLINE_EXCEEDED);
+    else
+        assert_int_equal(err, ERR_TIMEOUT);
+    grpc_client_call_free(call);
+    grpc_client_free(client);
+    grpc_client_free(second);
+    pthread_mutex_lock(&fixture->tally.mutex);
+    fixture->tally.release = true;
+    pthread_cond_broadcast(&fixture->tally.changed);
+    pthread_mutex_unlock(&fixture->tally.mutex);
+}
+
+static void a_passed_deadline_cancels_the_method(void **state) {
+    struct fixture *fixture = *state;
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(fixture);
+    struct grpc_client_call *call = NULL;
+    struct grpc_reply reply;
+    struct error error;
+    assert_int_equal(grpc_client_call_open(client, "/test.Echo/Hang", 50, &call, &error), ERR_OK);
+    enum err err = grpc_client_call_finish(call, &reply, &error);
+    if (err == ERR_OK)
+        assert_int_equal(reply.status, GRPC_DEADLINE_EXCEEDED);
+    else
+        assert_int_equal(err, ERR_TIMEOUT);
+    tally_wait(&fixture->tally, &fixture->tally.cancelled, 1);
+    grpc_client_call_free(call);
+}
+
+static void *stop_server(void *argument) {
+    struct fixture *fixture = argument;
+    grpc_server_stop(fixture->server, 60000);
+    return NULL;
+}
+
+static void stopping_lets_open_calls_end(void **state) {
+    struct fixture *fixture = *state;
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(fixture);
+    struct grpc_client_call *call = open_stream(client, "/test.Echo/Count");
+    assert_int_equal(send_bytes(call, 10), ERR_OK);
+    tally_wait(&fixture->tally, &fixture->tally.opened, 1);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, stop_server, fixture), 0);
+    assert_int_equal(send_bytes(call, 10), ERR_OK);
+    expect_reply(call, GRPC_OK, "2 messages, 20 bytes, sum 20");
+    pthread_join(thread, NULL);
+}
+
+static void stopping_without_grace_cancels_open_calls(void **state) {
+    struct fixture *fixture = *state;
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(fixture);
+    struct grpc_client_call *call = open_stream(client, "/test.Echo/Hang");
+    assert_int_equal(send_bytes(call, 10), ERR_OK);
+    tally_wait(&fixture->tally, &fixture->tally.opened, 1);
+    grpc_server_stop(fixture->server, 0);
+    assert_int_equal(fixture->tally.cancelled, 1);
+    struct grpc_reply reply;
+    struct error error;
+    assert_int_equal(grpc_client_call_finish(call, &reply, &error), ERR_UNAVAILABLE);
+    grpc_client_call_free(call);
+}
+
+static void *call_often(void *argument) {
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(argument);
+    for (int i = 0; i < 200; i++)
+        expect_echo_works(client);
+    return NULL;
+}
+
+static void many_clients_are_served_at_once(void **state) {
+    pthread_t threads[8];
+    for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, call_often, *state), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void urls_that_cannot_be_used_are_refused_clearly(void **state) {
+    (void)state;
+    struct error error;
+    struct grpc_client *client = NULL;
+    struct grpc_client_config config = {.url = "https://example.com"};
+    assert_int_equal(grpc_client_open(&config, &client, &error), ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "https is not supported yet"));
+    static const char *const urls[] = {"",           "localhost:1", "http://",
+                                       "http://:80", "http://a:x",  "http://a:99999",
+                                       "http://a/b", "http://u@a",  "http://[::1"};
+    for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
+        config.url = urls[i];
+        assert_int_equal(grpc_client_open(&config, &client, &error), ERR_INVALID);
+    }
+}
+
+#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WITH_SERVER(a_unary_call_gets_its_answer),
+        WITH_SERVER(messages_larger_than_any_window_go_both_ways),
+        WITH_SERVER(a_failure_keeps_its_status_and_text),
+        WITH_SERVER(an_unknown_method_keeps_the_connection),
+        WITH_SERVER(a_message_over_its_methods_limit_is_refused),
+        WITH_SERVER(streamed_messages_arrive_whole_and_in_order),
+        WITH_SERVER(a_method_that_pauses_still_gets_everything_once),
+        WITH_SERVER(an_early_refusal_is_seen_and_the_connection_stays),
+        WITH_SERVER(a_cancelled_call_is_told_once_and_freed),
+        WITH_SERVER(a_broken_connection_cancels_its_calls),
+        WITH_SERVER(work_that_outlives_its_connection_is_harmless),
+        WITH_SERVER(a_passed_deadline_cancels_the_method),
+        WITH_SERVER(stopping_lets_open_calls_end),
+        WITH_SERVER(stopping_without_grace_cancels_open_calls),
+        WITH_SERVER(many_clients_are_served_at_once),
+        cmocka_unit_test(urls_that_cannot_be_used_are_refused_clearly),
+    };
+    return cmocka_run_group_tests_name("grpc_server", tests, NULL, NULL);
+}
