@@ -27,6 +27,7 @@ struct build_queue;
 struct build_queue_config {
     unsigned worker_count;     /* 0: number of CPUs, at most 4 */
     int64_t failure_expiry_ms; /* 0: 1 hour */
+    int64_t retry_delay_ms;    /* after our own trouble; doubles each time, five times; 0: 1 s */
 };
 
 /* Borrows what it is given. Starts the threads, queues again what was running when an earlier
