@@ -42,6 +42,7 @@ struct catalog {
     pthread_mutex_t mutex; /* guards what follows, and `done` of requests */
     pthread_cond_t wake;
     bool stopping;
+    struct catalog_stats stats;
     struct request *first;
     struct request **end;
 };
@@ -53,8 +54,10 @@ static struct request *take_group(struct catalog *catalog) {
         pthread_cond_wait(&catalog->wake, &catalog->mutex);
     struct request *group = catalog->first;
     struct request **end = &catalog->first;
-    for (int count = 0; *end && count < GROUP_MAX; count++)
+    for (int count = 0; *end && count < GROUP_MAX; count++) {
         end = &(*end)->next;
+        catalog->stats.waiting--;
+    }
     catalog->first = *end;
     if (!catalog->first)
         catalog->end = &catalog->first;
@@ -104,19 +107,23 @@ static enum err run_group(struct catalog *catalog, struct request *group, struct
     return err;
 }
 
-static void commit_group(struct catalog *catalog, struct request *group) {
+static bool commit_group(struct catalog *catalog, struct request *group) {
     struct error error, ignored;
     if (run_group(catalog, group, &error) == ERR_OK)
-        return;
+        return true;
     if (!sqlite3_get_autocommit(catalog_connection_database(catalog->connection)))
         catalog_connection_run(catalog->connection, "ROLLBACK", &ignored);
     fail_group(group, &error);
+    return false;
 }
 
 /* A request is its caller's again as soon as it is done and the mutex is free. */
-static void finish_group(struct catalog *catalog, struct request *group) {
+static void finish_group(struct catalog *catalog, struct request *group, bool committed) {
     pthread_mutex_lock(&catalog->mutex);
+    catalog->stats.commits += committed;
+    catalog->stats.wal_pages = (uint64_t)catalog->wal_pages;
     for (struct request *request = group; request; request = request->next) {
+        catalog->stats.writes++;
         request->done = true;
         pthread_cond_signal(&request->finished);
     }
@@ -154,8 +161,8 @@ static void *run_writer(void *argument) {
     struct catalog *catalog = argument;
     struct request *group;
     while ((group = take_group(catalog))) {
-        commit_group(catalog, group);
-        finish_group(catalog, group);
+        bool committed = commit_group(catalog, group);
+        finish_group(catalog, group, committed);
         checkpoint(catalog);
     }
     return NULL;
@@ -232,6 +239,7 @@ enum err catalog_write(struct catalog *catalog, catalog_function *function, void
     pthread_mutex_lock(&catalog->mutex);
     *catalog->end = &request;
     catalog->end = &request.next;
+    catalog->stats.waiting++;
     pthread_cond_signal(&catalog->wake);
     while (!request.done)
         pthread_cond_wait(&request.finished, &catalog->mutex);
@@ -262,4 +270,10 @@ enum err catalog_read(struct catalog *catalog, catalog_function *function, void 
     err = read_on(connection, function, argument, error);
     catalog_readers_give(catalog->readers, connection);
     return err;
+}
+
+void catalog_stats_read(struct catalog *catalog, struct catalog_stats *ret_stats) {
+    pthread_mutex_lock(&catalog->mutex);
+    *ret_stats = catalog->stats;
+    pthread_mutex_unlock(&catalog->mutex);
 }

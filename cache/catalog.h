@@ -6,12 +6,19 @@
  * A unit of work is a function that gets a transaction and calls the typed operations of
  * catalog_uploads.h, catalog_objects.h and catalog_builds.h. Writes run on one writer thread, which
  * commits what has gathered as a group: catalog_write returns after its work is on disk. A function
- * that fails is undone alone (savepoint). Reads run on the calling thread, on a connection of its
- * own, and see the last committed state.
+ * that fails is undone alone (savepoint); when the commit itself fails, all of the group get
+ * ERR_IO. Reads run on the calling thread, on a connection of its own, and see the last committed
+ * state. A function is short and calls neither catalog_write nor catalog_read: others wait for it.
+ *
+ * Errors: ERR_NOT_FOUND also for an unknown tenant; ERR_EXHAUSTED when the disk is full; ERR_IO
+ * when the file is damaged or the system refused; ERR_LIMIT for a number that the catalog cannot
+ * hold.
  *
  * Threads: a catalog may be shared; a transaction belongs to the function it was given to.
  */
 #pragma once
+
+#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -31,3 +38,12 @@ enum err catalog_write(struct catalog *catalog, catalog_function *function, void
                        struct error *error);
 enum err catalog_read(struct catalog *catalog, catalog_function *function, void *argument,
                       struct error *error);
+
+struct catalog_stats {
+    uint64_t writes;    /* units of work that were tried */
+    uint64_t commits;   /* groups that were committed; at most one fsync each */
+    uint64_t waiting;   /* units of work that wait for the writer now */
+    uint64_t wal_pages; /* length of the write-ahead log after the last commit */
+};
+
+void catalog_stats_read(struct catalog *catalog, struct catalog_stats *ret_stats);

@@ -112,4 +112,4 @@ void catalog_readers_open_gate(struct catalog_readers *readers);
 /* The WAL is copied into the database each time it has grown by the first number of pages, and
  * started over, with the gate closed, when it is longer than the second. */
 #define CATALOG_CHECKPOINT_PAGES 1000
-#define CATALOG_WAL_PAGES_MAX 8192
+#define CATALOG_WAL_PAGES_MAX 4096

@@ -14,7 +14,7 @@ enum upload_state {
     UPLOAD_UPLOADED = 2,
     UPLOAD_FAILED = 3,
     UPLOAD_PURGED = 4,
-    UPLOAD_ABANDONED = 5, /* another upload of the same id and type took over */
+    UPLOAD_ABANDONED = 5,   /* another upload of the same id and type took over */
     UPLOAD_INTERRUPTED = 6, /* the server went down meanwhile: no fault of the bytes */
 };
 
