@@ -40,7 +40,7 @@ struct symbolize_module {
     struct span name;
     enum address_kind address_kind;
     struct address_mapping mapping;
-    const uint64_t *addresses;
+    uint64_t *addresses;   /* may be changed by who answers, see api/address_translation.h */
     const bool *is_return; /* NULL: none is a return address */
     size_t address_count;
 };
