@@ -1,0 +1,204 @@
+#include "api/http_api.h"
+
+#include <stdlib.h>
+
+#include "api/debuginfo_report.h"
+#include "api/symbolize.h"
+#include "api/symbolize_json.h"
+
+static const char json_type[] = "application/json";
+static const char text_type[] = "text/plain; charset=utf-8";
+static const char metrics_type[] = "text/plain; version=0.0.4; charset=utf-8";
+
+static void reply_text(struct http_exchange *exchange, const char *text) {
+    struct buffer body = {0};
+    buffer_append_cstr(&body, text);
+    http_exchange_reply(exchange, 200, text_type, &body);
+}
+
+/* --- POST /v1/symbolize --------------------------------------------------------------------- */
+
+struct symbolize_call {
+    struct http_api *api;
+    struct http_exchange *exchange;
+    struct symbolize_batch *batch;
+    int64_t deadline_mono_ms; /* for waiting */
+};
+
+static void symbolize_call_free(struct symbolize_call *call) {
+    symbolize_batch_free(call->batch);
+    free(call);
+}
+DEFINE_CLEANUP(symbolize_call, struct symbolize_call, symbolize_call_free)
+
+static void send_symbolized(struct symbolize_call *finished) {
+    CLEANUP(cleanup_symbolize_call) struct symbolize_call *call = finished;
+    struct http_stream *stream = NULL;
+    struct error error;
+    metrics_count_lookups(call->api->metrics, symbolize_batch_lookup_count(call->batch));
+    if (symbolize_json_new(TAKE(call->batch), call->api->metrics, &stream, &error) == ERR_OK)
+        http_exchange_reply_stream(call->exchange, 200, json_type, stream);
+    else
+        http_exchange_fail(call->exchange, &error);
+}
+
+static void fail_symbolize(struct symbolize_call *failed, const struct error *error) {
+    http_exchange_fail(failed->exchange, error);
+    symbolize_call_free(failed);
+}
+
+static void resolve_symbolize(void *argument);
+
+/* On the waiter's thread. */
+static void resume_symbolize(void *argument) {
+    struct symbolize_call *call = argument;
+    struct error error;
+    if (task_pool_submit(call->api->pool, resolve_symbolize, call, &error) == ERR_OK)
+        return;
+    error_set(&error, ERR_UNAVAILABLE, "too many requests wait already");
+    fail_symbolize(call, &error);
+}
+
+static void resolve_symbolize(void *argument) {
+    struct symbolize_call *call = argument;
+    struct error error;
+    struct digest key;
+    if (symbolize_batch_resolve(call->batch, &error) != ERR_OK) {
+        fail_symbolize(call, &error);
+        return;
+    }
+    const struct request_context *context = symbolize_batch_context(call->batch);
+    /* With no place to wait, "pending" is the honest answer. */
+    if (!symbolize_batch_pending(call->batch, &key) || clock_mono_ms() >= call->deadline_mono_ms ||
+        build_waiter_add(call->api->waiter, context->tenant, &key, call->deadline_mono_ms,
+                         resume_symbolize, call, &error) != ERR_OK)
+        send_symbolized(call);
+}
+
+static void handle_symbolize(struct http_exchange *exchange, void *argument) {
+    struct http_api *api = argument;
+    struct error error;
+    struct symbolize_call *call = calloc(1, sizeof(*call));
+    struct symbolize_batch *batch =
+        symbolize_batch_new(&api->resolver, http_exchange_context(exchange));
+    if (!call || !batch) {
+        symbolize_batch_free(batch);
+        free(call);
+        error_set(&error, ERR_NO_MEMORY, "no memory for the request");
+        http_exchange_fail(exchange, &error);
+        return;
+    }
+    *call = (struct symbolize_call){.api = api, .exchange = exchange, .batch = batch};
+    if (symbolize_batch_parse(batch, http_exchange_body(exchange), &error) != ERR_OK) {
+        fail_symbolize(call, &error);
+        return;
+    }
+    http_exchange_drop_body(exchange);
+    call->deadline_mono_ms = clock_mono_ms() + symbolize_batch_request(batch)->wait_ms;
+    resolve_symbolize(call);
+}
+
+/* --- GET /v1/debuginfo/{build_id} ----------------------------------------------------------- */
+
+static enum err parse_debuginfo_id(const struct http_exchange *exchange, struct binary_id *ret_id,
+                                   struct error *error) {
+    char kind_name[256];
+    bool has_kind = false;
+    enum binary_id_kind kind = BINARY_ID_GNU;
+    enum err err = http_exchange_query(exchange, "id_kind", kind_name, &has_kind, error);
+    if (err != ERR_OK)
+        return err;
+    if (has_kind && !binary_id_kind_from_name(span_cstr(kind_name), &kind))
+        return error_set(error, ERR_INVALID,
+                         "query argument id_kind: want gnu, go, htlhash or uuid");
+    return binary_id_parse(kind, http_exchange_parameter(exchange), ret_id, error);
+}
+
+static void handle_debuginfo(struct http_exchange *exchange, void *argument) {
+    struct http_api *api = argument;
+    struct binary_id id;
+    struct error error;
+    struct buffer body = {0};
+    enum err err = parse_debuginfo_id(exchange, &id, &error);
+    if (err == ERR_OK)
+        err = debuginfo_report(&api->resolver, http_exchange_context(exchange), &id, &body, &error);
+    if (err == ERR_OK) {
+        http_exchange_reply(exchange, 200, json_type, &body);
+        return;
+    }
+    buffer_clear(&body);
+    http_exchange_fail(exchange, &error);
+}
+
+/* --- operations ----------------------------------------------------------------------------- */
+
+static void handle_healthz(struct http_exchange *exchange, void *argument) {
+    (void)argument;
+    reply_text(exchange, "ok\n");
+}
+
+static enum err ask_catalog(struct catalog_txn *txn, void *argument, struct error *error) {
+    struct binary_id id = {.kind = BINARY_ID_GNU, .text = "ready"};
+    return catalog_generation_get(txn, TENANT_DEFAULT, &id, argument, error);
+}
+
+static void handle_readyz(struct http_exchange *exchange, void *argument) {
+    struct http_api *api = argument;
+    struct generation_row row;
+    struct error error;
+    if (catalog_read(api->resolver.catalog, ask_catalog, &row, &error) == ERR_OK) {
+        reply_text(exchange, "ready\n");
+        return;
+    }
+    /* Whatever the catalog's trouble is, to the asker the service is not ready. */
+    error.code = ERR_UNAVAILABLE;
+    http_exchange_fail(exchange, &error);
+}
+
+static void handle_metrics(struct http_exchange *exchange, void *argument);
+
+static const struct http_route routes[] = {
+    {.method = "POST", .path = "/v1/symbolize", .handler = handle_symbolize, .takes_json = true},
+    {.method = "GET", .path = "/v1/debuginfo/{build_id}", .handler = handle_debuginfo},
+    {.method = "GET", .path = "/healthz", .handler = handle_healthz, .quick = true},
+    {.method = "GET", .path = "/readyz", .handler = handle_readyz},
+    {.method = "GET", .path = "/metrics", .handler = handle_metrics, .quick = true},
+};
+
+static void handle_metrics(struct http_exchange *exchange, void *argument) {
+    struct http_api *api = argument;
+    struct buffer body = {0};
+    const char *names[ARRAY_SIZE(routes) + 1];
+    for (size_t i = 0; i < ARRAY_SIZE(routes); i++)
+        names[i] = routes[i].path;
+    names[ARRAY_SIZE(routes)] = "other";
+    struct metrics_sources sources = {
+        .ingest = api->ingest,
+        .builds = api->resolver.builds,
+        .indexes = api->resolver.indexes,
+        .route_names = names,
+        .route_count = ARRAY_SIZE(names),
+    };
+    metrics_render(api->metrics, &sources, &body);
+    http_exchange_reply(exchange, 200, metrics_type, &body);
+}
+
+static void observe(const struct http_outcome *outcome, void *argument) {
+    struct http_api *api = argument;
+    metrics_count_request(api->metrics, outcome->route, outcome->status);
+    enum log_level level = outcome->status >= 500 ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG;
+    const char *path = outcome->route < ARRAY_SIZE(routes) ? routes[outcome->route].path : "other";
+    log_event(
+        api->log, level, "http_request", log_str("method", outcome->method), log_str("path", path),
+        log_i64("status", outcome->status), log_i64("duration_ms", outcome->duration_ms),
+        log_str("request_id", outcome->context->request_id), log_str("error", outcome->message));
+}
+
+void http_api_configure(struct http_api *api, struct http_server_config *config) {
+    _Static_assert(ARRAY_SIZE(routes) < METRICS_ROUTE_MAX, "a route has no counter");
+    config->routes = routes;
+    config->route_count = ARRAY_SIZE(routes);
+    config->argument = api;
+    config->observer = observe;
+    config->pool = api->pool;
+}

@@ -1,0 +1,27 @@
+/*
+ * The HTTP API (docs/API.md): its routes, and the handlers that translate between HTTP and the
+ * services behind it.
+ *
+ * Stopping: build_waiter_stop, then http_server_stop (requests that wait are then answered as
+ * things stand), then the pool may go.
+ */
+#pragma once
+
+#include "api/build_waiter.h"
+#include "api/http_server.h"
+#include "api/metrics.h"
+#include "api/module_resolver.h"
+#include "base/log.h"
+
+/* All borrowed. */
+struct http_api {
+    struct module_resolver resolver;
+    struct build_waiter *waiter;
+    struct task_pool *pool;
+    struct ingest *ingest;
+    struct metrics *metrics;
+    const struct log *log;
+};
+
+/* Fills in the routes, argument and observer of a server's configuration. */
+void http_api_configure(struct http_api *api, struct http_server_config *config);

@@ -1,0 +1,223 @@
+#include "api/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/debuginfo_service.h"
+#include "api/http_api.h"
+#include "base/fd.h"
+#include "ingest/upload.h"
+#include "rpc/grpc_server.h"
+
+/* Lookups are short and bound by the CPU; the steps of an upload wait for disks and workers, and
+ * have threads of their own so that they never hold up a question. */
+#define QUERY_QUEUE_MAX 1024
+#define UPLOAD_THREADS 16
+#define UPLOAD_QUEUE_MAX 4096
+#define WAIT_COUNT_MAX 256
+
+struct server {
+    const struct server_options *options;
+    const struct log *log;
+    int directory;
+    int lock;
+    struct worker_config worker;
+    struct catalog *catalog;
+    struct blob_store *blobs;
+    struct index_cache *indexes;
+    struct build_queue *builds;
+    struct ingest *ingest;
+    struct task_pool *queries;
+    struct task_pool *uploads;
+    struct build_waiter *waiter;
+    struct metrics *metrics;
+    struct http_api api;
+    struct http_server *http;
+    struct debuginfo_service *debuginfo;
+    struct grpc_server *grpc;
+};
+
+/* mkdir -p, for ourselves alone. */
+static enum err make_directories(const char *path, struct error *error) {
+    char partial[SERVER_PATH_MAX];
+    size_t size = strlen(path);
+    memcpy(partial, path, size + 1);
+    for (size_t i = 1; i <= size; i++) {
+        if (partial[i] != '/' && partial[i] != '\0')
+            continue;
+        char separator = partial[i];
+        partial[i] = '\0';
+        if (mkdir(partial, 0700) != 0 && errno != EEXIST)
+            return error_set_errno(error, ERR_IO, errno, "cannot make directory %s", partial);
+        partial[i] = separator;
+    }
+    return ERR_OK;
+}
+
+static enum err open_directory(struct server *server, struct error *error) {
+    const char *path = server->options->data_directory;
+    enum err err = make_directories(path, error);
+    if (err != ERR_OK)
+        return err;
+    server->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (server->directory < 0)
+        return error_set_errno(error, ERR_IO, errno, "cannot open data directory %s", path);
+    server->lock = openat(server->directory, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (server->lock < 0)
+        return error_set_errno(error, ERR_IO, errno, "cannot open %s/lock", path);
+    if (flock(server->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return error_set(error, ERR_UNAVAILABLE, "another server uses the data directory %s", path);
+    return ERR_OK;
+}
+
+static enum err open_catalog(struct server *server, struct error *error) {
+    char path[SERVER_PATH_MAX + 16];
+    snprintf(path, sizeof(path), "%s/catalog.db", server->options->data_directory);
+    return catalog_open(path, &server->catalog, error);
+}
+
+static enum err open_stores(struct server *server, struct error *error) {
+    const struct server_options *options = server->options;
+    struct index_cache_limits limits = {.disk_size_max = options->index_disk_size_max};
+    enum err err = open_directory(server, error);
+    if (err == ERR_OK)
+        err = open_catalog(server, error);
+    if (err == ERR_OK)
+        err = blob_store_open(server->directory, &server->blobs, error);
+    if (err == ERR_OK)
+        err = index_cache_open(server->directory, &limits, &server->indexes, error);
+    return err;
+}
+
+static enum err open_ingest(struct server *server, struct error *error) {
+    const struct server_options *options = server->options;
+    struct build_queue_config builds = {.worker_count = options->worker_count};
+    struct ingest_config ingest = {.upload_size_max = options->upload_size_max};
+    server->worker.program = options->worker;
+    if (access(options->worker, X_OK) != 0)
+        return error_set_errno(error, ERR_INVALID, errno, "cannot run the worker %s",
+                               options->worker);
+    enum err err = build_queue_open(&builds, server->catalog, server->blobs, server->indexes,
+                                    &server->worker, &server->builds, error);
+    if (err == ERR_OK)
+        err = ingest_open(&ingest, server->catalog, server->blobs, server->builds, &server->worker,
+                          &server->ingest, error);
+    return err;
+}
+
+static enum err open_threads(struct server *server, struct error *error) {
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned query_threads = cpus < 2 ? 2 : cpus > 64 ? 64 : (unsigned)cpus;
+    enum err err = task_pool_new(query_threads, QUERY_QUEUE_MAX, &server->queries, error);
+    if (err == ERR_OK)
+        err = task_pool_new(UPLOAD_THREADS, UPLOAD_QUEUE_MAX, &server->uploads, error);
+    if (err == ERR_OK)
+        err = build_waiter_new(server->catalog, WAIT_COUNT_MAX, &server->waiter, error);
+    return err;
+}
+
+static void log_listening(const struct server *server, const char *protocol, const char *address,
+                          uint16_t port) {
+    log_event(server->log, LOG_LEVEL_INFO, "listening", log_str("protocol", protocol),
+              log_str("address", address), log_i64("port", port));
+}
+
+static enum err open_http(struct server *server, struct error *error) {
+    server->metrics = metrics_new();
+    if (!server->metrics)
+        return error_set(error, ERR_NO_MEMORY, "no memory for metrics");
+    server->api = (struct http_api){
+        .resolver = {server->catalog, server->builds, server->indexes},
+        .waiter = server->waiter,
+        .pool = server->queries,
+        .ingest = server->ingest,
+        .metrics = server->metrics,
+        .log = server->log,
+    };
+    struct http_server_config config = {
+        .address = server->options->http.address,
+        .port = server->options->http.port,
+    };
+    http_api_configure(&server->api, &config);
+    enum err err = http_server_open(&config, &server->http, error);
+    if (err == ERR_OK)
+        log_listening(server, "http", config.address, http_server_port(server->http));
+    return err;
+}
+
+static enum err open_grpc(struct server *server, struct error *error) {
+    enum err err = debuginfo_service_new(server->ingest, server->uploads, server->log,
+                                         &server->debuginfo, error);
+    if (err != ERR_OK)
+        return err;
+    const struct grpc_service *services[] = {debuginfo_service_grpc(server->debuginfo)};
+    struct grpc_server_config config = {
+        .address = server->options->grpc.address,
+        .port = server->options->grpc.port,
+    };
+    err = grpc_server_open(&config, services, ARRAY_SIZE(services), &server->grpc, error);
+    if (err == ERR_OK)
+        log_listening(server, "grpc", config.address, grpc_server_port(server->grpc));
+    return err;
+}
+
+enum err server_open(const struct server_options *options, const struct log *log,
+                     struct server **ret_server, struct error *error) {
+    CLEANUP(cleanup_server) struct server *server = calloc(1, sizeof(*server));
+    if (!server)
+        return error_set(error, ERR_NO_MEMORY, "no memory for the server");
+    server->options = options;
+    server->log = log;
+    server->directory = -1;
+    server->lock = -1;
+    enum err err = open_stores(server, error);
+    if (err == ERR_OK)
+        err = open_ingest(server, error);
+    if (err == ERR_OK)
+        err = open_threads(server, error);
+    if (err == ERR_OK)
+        err = open_grpc(server, error);
+    if (err == ERR_OK)
+        err = open_http(server, error);
+    if (err != ERR_OK)
+        return err;
+    log_event(log, LOG_LEVEL_INFO, "ready", log_str("data_dir", options->data_directory));
+    *ret_server = TAKE(server);
+    return ERR_OK;
+}
+
+void server_stop(struct server *server, int64_t grace_ms) {
+    /* Who waits for a build is answered now, so that its request can end. */
+    if (server->waiter)
+        build_waiter_stop(server->waiter);
+    if (server->http)
+        http_server_stop(server->http, grace_ms);
+    if (server->grpc)
+        grpc_server_stop(server->grpc, grace_ms);
+}
+
+void server_free(struct server *server) {
+    if (!server)
+        return;
+    server_stop(server, 0);
+    http_server_free(server->http);
+    grpc_server_free(server->grpc);
+    build_waiter_free(server->waiter);
+    task_pool_free(server->queries);
+    task_pool_free(server->uploads);
+    debuginfo_service_free(server->debuginfo);
+    metrics_free(server->metrics);
+    ingest_free(server->ingest);
+    build_queue_free(server->builds);
+    index_cache_free(server->indexes);
+    blob_store_free(server->blobs);
+    catalog_free(server->catalog);
+    fd_close(server->directory);
+    fd_close(server->lock);
+    free(server);
+}
