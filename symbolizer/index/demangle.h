@@ -1,8 +1,23 @@
 /*
- * C++ (Itanium) and Rust (legacy and v0) names to readable ones, through libiberty's callback
- * forms. Mangled names are hostile: input and output are capped, and output past the cap abandons
- * the name. Clone suffixes (.isra.0, .part.1, .cold, .llvm.123) are set apart before and put back
- * as "name (.isra.0)", as c++filt does.
+ * C++ (Itanium) and Rust (legacy and v0) names to readable ones, as addr2line -C and c++filt print
+ * them, through libiberty. Rust's legacy names lose their hash. Clone suffixes (.isra.0, .cold,
+ * .llvm.123) are set apart before and put back as "name() [clone .isra.0]", one bracket for each.
+ *
+ * Mangled names are hostile. Input, nesting and output are capped, and so is the work that prints
+ * nothing, by looking at the parsed name before it is printed:
+ *
+ *   Rust v0  the grammar is walked and each back reference followed; too many steps, and the name
+ *            is not printed (symbolizer/index/rust_v0.h).
+ *   C++      the parsed tree is walked as if nothing in it were shared, which is what libiberty's
+ *            search for argument packs does, silently; so is its stack, which grows with templates
+ *            times forwarding references. Printing is left by longjmp when the output is full.
+ *
+ * One way of silent work stays open in C++: arguments that are empty packs reached through template
+ * parameters of enclosing functions, each referring twice to the next. So a name is first tried in
+ * the worker, under its deadline, and only names that passed there (SYMBOL_DEMANGLES) are demangled
+ * in the server.
+ *
+ * Stack: below 2 MiB for the worst name known. Thread-safe.
  */
 #pragma once
 
@@ -15,8 +30,8 @@
 #define DEMANGLE_OUTPUT_SIZE_MAX ((size_t)65536)
 
 /* True and the readable name appended to *ret_text (whose bytes before stay), or false and nothing
- * appended: no mangled name, or over a cap. */
+ * appended: no mangled name, over a cap, or the buffer's own limit. */
 bool demangle(struct span name, struct buffer *ret_text);
 
-/* A cheap test of the prefix alone (_Z, __Z, _R, ZN…): false means demangle() would fail. */
+/* A cheap test of the prefix alone (_Z, __Z, _R, __R, ZN…): false means demangle() would fail. */
 bool demangle_looks_mangled(struct span name);

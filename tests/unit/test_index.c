@@ -2,19 +2,16 @@
 
 #include <endian.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/fd.h"
 #include "base/symbol_source.h"
 #include "symbolizer/index/format.h"
 #include "tests/support/index_fixture.h"
+#include "tests/support/test.h"
 
 static struct index *open_sound(struct span bytes) {
     struct error error = {0};

@@ -2,18 +2,15 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
 #include "base/fd.h"
 #include "symbolizer/index/format.h"
 #include "tests/support/index_fixture.h"
+#include "tests/support/test.h"
 
 /* The header's own text, from which the worked example is read. */
 __asm__(".section .rodata\n"

@@ -1,0 +1,124 @@
+#include "symbolizer/index/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <string.h>
+
+#include "symbolizer/index/demangle_internal.h"
+#include "symbolizer/index/rust_v0.h"
+
+static bool is_digit(char byte) {
+    return byte >= '0' && byte <= '9';
+}
+
+static bool is_lower(char byte) {
+    return byte >= 'a' && byte <= 'z';
+}
+
+bool demangle_looks_mangled(struct span name) {
+    return span_starts_with(name, "_Z") || span_starts_with(name, "__Z") ||
+           span_starts_with(name, "_R") || span_starts_with(name, "__R") ||
+           (span_starts_with(name, "ZN") && name.size > 2 && is_digit(name.data[2]));
+}
+
+void demangle_output_add(struct demangle_output *output, const char *data, size_t size) {
+    if (output->full || size > output->left) {
+        output->full = true;
+        return;
+    }
+    buffer_append(output->text, data, size);
+    output->left -= size;
+    output->full = buffer_failed(output->text);
+}
+
+static void add_or_drop(const char *data, size_t size, void *context) {
+    demangle_output_add(context, data, size);
+}
+
+/* The size of a legacy Rust name, which ends in its hash, "17h" and 16 hex digits, and "E"; or 0.
+ */
+static size_t rust_legacy_size(const char *name) {
+    const size_t hash_size = strlen("17h0123456789abcdefE");
+    for (const char *at = strstr(name, "17h"); at; at = strstr(at + 1, "17h")) {
+        size_t digits = strspn(at + 3, "0123456789abcdef");
+        if (digits == 16 && at[19] == 'E' && (at[20] == '\0' || at[20] == '.'))
+            return (size_t)(at - name) + hash_size;
+    }
+    return 0;
+}
+
+/* One ".word.1.2" or ".1" as GCC and LLVM append them; 0 when there is none. */
+static size_t clone_suffix_size(const char *suffix) {
+    size_t size = 0;
+    if (suffix[0] == '.' && (is_lower(suffix[1]) || is_digit(suffix[1]) || suffix[1] == '_')) {
+        size = 2;
+        while (is_lower(suffix[size]) || is_digit(suffix[size]) || suffix[size] == '_')
+            size++;
+    }
+    while (size > 0 && suffix[size] == '.' && is_digit(suffix[size + 1])) {
+        size += 2;
+        while (is_digit(suffix[size]))
+            size++;
+    }
+    return size;
+}
+
+static bool add_clones(const char *suffix, struct demangle_output *output) {
+    while (*suffix != '\0') {
+        size_t size = clone_suffix_size(suffix);
+        if (size == 0)
+            return false;
+        demangle_output_add(output, " [clone ", strlen(" [clone "));
+        demangle_output_add(output, suffix, size);
+        demangle_output_add(output, "]", 1);
+        suffix += size;
+    }
+    return true;
+}
+
+static bool print_rust(const char *name, struct demangle_output *output) {
+    return rust_demangle_callback(name, 0, add_or_drop, output) != 0 && !output->full;
+}
+
+/* `suffix` is where a clone suffix begins, or the end; it is cut off while the name is printed. */
+static bool print_with_clones(char *name, char *suffix, struct demangle_output *output,
+                              bool (*print)(const char *name, struct demangle_output *output)) {
+    char first = *suffix;
+    *suffix = '\0';
+    bool printed = print(name, output);
+    *suffix = first;
+    return printed && add_clones(suffix, output) && !output->full;
+}
+
+/* `name` begins with "_Z" or "_R", or with "_ZN" where only Rust is meant. */
+static bool print_name(char *name, bool only_rust, struct demangle_output *output) {
+    char *suffix = strchrnul(name, '.');
+    if (name[1] == 'R') {
+        struct span path = span_of(name + 2, (size_t)(suffix - name) - 2);
+        return rust_v0_is_affordable(path) && print_with_clones(name, suffix, output, print_rust);
+    }
+    size_t legacy_size = rust_legacy_size(name);
+    if (legacy_size > 0 && print_with_clones(name, name + legacy_size, output, print_rust))
+        return true;
+    /* A C++ name may look like that too; what Rust's printer left behind goes. */
+    return !only_rust && !output->full && print_with_clones(name, suffix, output, cxx_print);
+}
+
+bool demangle(struct span name, struct buffer *ret_text) {
+    char copy[DEMANGLE_INPUT_SIZE_MAX + 2]; /* one for a "_" before, one for the NUL behind */
+    if (name.size > DEMANGLE_INPUT_SIZE_MAX || !demangle_looks_mangled(name) ||
+        memchr(name.data, '\0', name.size) || buffer_failed(ret_text))
+        return false;
+    bool only_rust = name.data[0] == 'Z';
+    struct span rest = name;
+    if (span_starts_with(name, "__"))
+        rest = span_of(name.data + 1, name.size - 1);
+    copy[0] = '_';
+    memcpy(copy + only_rust, rest.data, rest.size);
+    copy[only_rust + rest.size] = '\0';
+    size_t before = ret_text->size;
+    struct demangle_output output = {.text = ret_text, .left = DEMANGLE_OUTPUT_SIZE_MAX};
+    if (print_name(copy, only_rust, &output))
+        return true;
+    ret_text->size = before;
+    return false;
+}
