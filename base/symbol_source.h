@@ -74,6 +74,7 @@ struct sink_symbol {
     struct span name; /* without @VERSION */
     uint64_t begin;
     uint64_t end;
+    uint64_t entry_pc; /* the symbol's value; below begin where another symbol lies inside it */
     enum symbol_origin origin; /* symtab or dynsym */
 };
 

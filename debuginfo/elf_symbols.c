@@ -1,0 +1,159 @@
+#include "debuginfo/elf_symbols.h"
+
+/* Mangled names of heavy templates reach some tens of KiB. */
+#define SYMBOL_NAME_MAX ((size_t)65536)
+
+/* Linkers let names share tails, so that their sum is larger than the table, but not by much. */
+#define NAME_SHARING_MAX ((uint64_t)16)
+#define NAME_BYTES_SLACK ((uint64_t)1 << 20)
+
+/* EI_OSABI does not matter: no other system gives this type another meaning. */
+#define TYPE_IFUNC 10
+
+static const struct elf_section *find_table(const struct elf_file *file, uint32_t type) {
+    for (size_t i = 0; i < elf_file_section_count(file); i++) {
+        const struct elf_section *section = elf_file_section(file, i);
+        if (section->type == type && section->size > 0)
+            return section;
+    }
+    return NULL;
+}
+
+/* Agents keep sh_link for these two tables only, and by name. */
+static const struct elf_section *find_strings(const struct elf_file *file,
+                                              const struct elf_section *table) {
+    if (table->link > 0 && table->link <= elf_file_section_count(file)) {
+        const struct elf_section *linked = elf_file_section(file, table->link - 1);
+        if (linked->type == SHT_STRTAB)
+            return linked;
+    }
+    return elf_file_section_by_name(file, table->type == SHT_DYNSYM ? ".dynstr" : ".strtab");
+}
+
+static size_t entry_size(const struct elf_file *file) {
+    return elf_file_header(file)->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+}
+
+/* In the first 64-bit PowerPC ABI a function's symbol is the address of a descriptor, whose first
+ * word is the address of the code. */
+static void find_descriptors(struct elf_file *file, struct elf_symbol_table *table) {
+    if (elf_file_header(file)->machine != EM_PPC64)
+        return;
+    const struct elf_section *section = elf_file_section_by_name(file, ".opd");
+    struct error ignored;
+    if (section && elf_file_section_data(file, section, &table->descriptors, &ignored) == ERR_OK)
+        table->descriptors_address = section->address;
+}
+
+enum err elf_symbol_table_open(struct elf_file *file, uint32_t type,
+                               struct elf_symbol_table *ret_table, struct error *error) {
+    const char *what = type == SHT_DYNSYM ? ".dynsym" : ".symtab";
+    const struct elf_section *section = find_table(file, type);
+    if (!section)
+        return error_set(error, ERR_NOT_FOUND, "the file has no %s", what);
+    if (section->entry_size != 0 && section->entry_size != entry_size(file))
+        return error_set(error, ERR_MALFORMED, "%s has entries of %llu bytes", what,
+                         (unsigned long long)section->entry_size);
+    const struct elf_section *strings = find_strings(file, section);
+    if (!strings)
+        return error_set(error, ERR_MALFORMED, "%s has no string table", what);
+    struct span symbol_bytes = {NULL, 0};
+    enum err err = elf_file_section_data(file, section, &symbol_bytes, error);
+    if (err)
+        return err;
+    struct elf_symbol_table table = {
+        .file = file,
+        .cursor = cursor_of(symbol_bytes, elf_file_header(file)->big_endian, what),
+    };
+    err = elf_file_section_data(file, strings, &table.strings, error);
+    if (err)
+        return err;
+    table.name_bytes_left = NAME_SHARING_MAX * table.strings.size + NAME_BYTES_SLACK;
+    find_descriptors(file, &table);
+    cursor_skip(&table.cursor, entry_size(file)); /* the null symbol */
+    *ret_table = table;
+    return ERR_OK;
+}
+
+size_t elf_symbol_table_left(const struct elf_symbol_table *table) {
+    return cursor_left(&table->cursor) / entry_size(table->file);
+}
+
+static struct span name_at(struct elf_symbol_table *table, uint32_t offset) {
+    struct span strings = table->strings;
+    if (offset >= strings.size)
+        return (struct span){NULL, 0};
+    size_t bound = strings.size - offset < SYMBOL_NAME_MAX ? strings.size - offset
+                                                           : SYMBOL_NAME_MAX;
+    const char *start = strings.data + offset;
+    const char *nul = memchr(start, 0, bound);
+    size_t scanned = nul ? (size_t)(nul - start) : bound;
+    if (scanned > table->name_bytes_left) {
+        table->names_exhausted = true;
+        return (struct span){NULL, 0};
+    }
+    table->name_bytes_left -= scanned;
+    return nul ? span_of(start, scanned) : (struct span){NULL, 0};
+}
+
+static bool is_function(uint8_t type) {
+    return type == STT_FUNC || type == TYPE_IFUNC;
+}
+
+static uint64_t code_address(const struct elf_symbol_table *table, uint64_t value) {
+    const struct elf_header *header = elf_file_header(table->file);
+    if (header->machine == EM_ARM)
+        return value & ~(uint64_t)1; /* set for Thumb code */
+    uint64_t offset = value - table->descriptors_address;
+    if (table->descriptors.size < 8 || offset > table->descriptors.size - 8)
+        return value;
+    struct cursor cursor = cursor_of(table->descriptors, header->big_endian, ".opd");
+    cursor_seek(&cursor, offset);
+    return cursor_u64(&cursor);
+}
+
+bool elf_symbol_table_next(struct elf_symbol_table *table, struct elf_symbol *ret_symbol) {
+    struct cursor *cursor = &table->cursor;
+    bool is_64 = elf_file_header(table->file)->is_64;
+    struct elf_symbol symbol = {0};
+    uint32_t name_offset = cursor_u32(cursor);
+    if (!is_64) {
+        symbol.value = cursor_u32(cursor);
+        symbol.size = cursor_u32(cursor);
+    }
+    uint8_t info = cursor_u8(cursor);
+    cursor_u8(cursor); /* st_other */
+    symbol.section = cursor_u16(cursor);
+    if (is_64) {
+        symbol.value = cursor_u64(cursor);
+        symbol.size = cursor_u64(cursor);
+    }
+    if (cursor_failed(cursor) || table->names_exhausted)
+        return false;
+    symbol.binding = ELF64_ST_BIND(info);
+    symbol.type = ELF64_ST_TYPE(info);
+    if (is_function(symbol.type))
+        symbol.value = code_address(table, symbol.value);
+    symbol.name = name_at(table, name_offset);
+    *ret_symbol = symbol;
+    return true;
+}
+
+/* Mapping symbols say where code and data begin: $a $t $d $x, also as "$x.17" or "$xrv64gc". */
+static bool is_mapping_symbol(struct span name) {
+    return name.size >= 2 && name.data[0] == '$' && strchr("atdx", name.data[1]) &&
+           (name.size == 2 || name.data[2] == '.' || span_starts_with(name, "$xrv"));
+}
+
+static bool is_label(struct span name) {
+    return span_starts_with(name, ".L");
+}
+
+bool elf_symbol_is_code(const struct elf_file *file, const struct elf_symbol *symbol) {
+    if (!is_function(symbol->type) && symbol->type != STT_NOTYPE)
+        return false;
+    if (symbol->section == SHN_UNDEF || symbol->section == SHN_ABS || symbol->section == SHN_COMMON)
+        return false;
+    return symbol->name.size > 0 && !is_mapping_symbol(symbol->name) && !is_label(symbol->name) &&
+           elf_file_is_executable(file, symbol->value);
+}

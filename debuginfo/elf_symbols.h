@@ -1,0 +1,50 @@
+/*
+ * The entries of .symtab and .dynsym, one after another (gABI 4.2, "Symbol Table"), and which of
+ * them name code. Bytes are hostile: names are bounded one by one and in sum.
+ */
+#pragma once
+
+#include "base/cursor.h"
+#include "debuginfo/elf_file.h"
+
+struct elf_symbol {
+    struct span name;
+    uint64_t value;
+    uint64_t size;
+    uint8_t binding;  /* STB_* */
+    uint8_t type;     /* STT_* */
+    uint16_t section; /* SHN_* or an index; SHN_XINDEX is some section */
+};
+
+struct elf_symbol_table {
+    const struct elf_file *file;
+    struct cursor cursor;
+    struct span strings;
+    struct span descriptors; /* .opd of 64-bit PowerPC's first ABI; else empty */
+    uint64_t descriptors_address;
+    uint64_t name_bytes_left; /* bounds overlapping names */
+    bool names_exhausted;     /* the bound was reached and reading stopped early */
+};
+
+/*
+ * The first table of that type (SHT_SYMTAB or SHT_DYNSYM) with bytes. Its strings are those that
+ * sh_link names, else .strtab or .dynstr. ERR_NOT_FOUND if there is none.
+ */
+enum err elf_symbol_table_open(struct elf_file *file, uint32_t type,
+                               struct elf_symbol_table *ret_table, struct error *error);
+
+/* How many entries are left, damaged ones included. */
+size_t elf_symbol_table_left(const struct elf_symbol_table *table);
+
+/*
+ * The next entry; its name is empty where it cannot be read. The value of a function is where its
+ * code begins: bit 0 of ARM functions is cleared, a function descriptor in .opd is followed.
+ * False at the end.
+ */
+bool elf_symbol_table_next(struct elf_symbol_table *table, struct elf_symbol *ret_symbol);
+
+/*
+ * True if the symbol names code: a defined function or IFUNC, or an untyped symbol, whose address
+ * lies in an executable extent; no mapping symbol and no compiler's label.
+ */
+bool elf_symbol_is_code(const struct elf_file *file, const struct elf_symbol *symbol);
