@@ -18,8 +18,6 @@
 #include "debuginfo/dwarf_source.h"
 #include "debuginfo/string_pool.h"
 
-/* --- ranges -------------------------------------------------------------------------------- */
-
 /* A growable list of ranges; zero-initialise, end with range_list_clear. */
 struct range_list {
     struct pc_range *items;
@@ -33,11 +31,13 @@ enum err range_list_add(struct range_list *list, struct pc_range range, struct e
 /* True, with the smallest range that covers pc, if there is one. */
 bool range_list_find(const struct range_list *list, uint64_t pc, struct pc_range *ret_range);
 
+/* Sorts the list and joins what touches; then range_list_covers may be asked. */
+void range_list_join(struct range_list *list);
+bool range_list_covers(const struct range_list *list, uint64_t pc);
+
 /* Entries of range lists that one push or resolve reads. Many DIEs may name one long list; real
  * ones do not, and stay far below. */
 #define RANGE_BUDGET ((uint64_t)1 << 30)
-
-/* --- the object ---------------------------------------------------------------------------- */
 
 /* A live range of a function of its own, as the pull remembers it. */
 struct dwarf_function {
@@ -63,10 +63,10 @@ struct dwarf_unit {
     uint64_t offset; /* of the unit DIE; in .debug_types for the type units of DWARF 4 */
     uint32_t language;
     uint16_t version;
-    bool has_code;   /* a compile, skeleton or partial unit: may hold functions */
-    bool has_lines;  /* pushes the rows of its line table: no unit before it has the same table */
-    bool has_ranges; /* says which addresses it covers; `ranges` holds the live ones */
-    struct range_list ranges;
+    bool has_code;  /* a compile, skeleton or partial unit: may hold functions */
+    bool has_lines; /* pushes the rows of its line table: no unit before it has the same table */
+    bool may_have_more;       /* may hold code outside of `ranges` */
+    struct range_list ranges; /* what the unit says it covers, as far as it is live; joined */
 
     bool files_read;
     Dwarf_Files *file_table;  /* NULL: the unit has none */
@@ -117,8 +117,6 @@ bool dwarf_read_entry_pc(Dwarf_Die *die, uint64_t *ret_pc);
 /* How far abstract_origin and specification are followed; real chains have at most three links. */
 #define ORIGIN_DEPTH_MAX 16
 
-/* --- stepping over DIEs -------------------------------------------------------------------- */
-
 #define TREE_DEPTH_MAX 4096
 
 struct dwarf_level {
@@ -154,8 +152,6 @@ static inline struct dwarf_level *dwarf_tree_level(struct dwarf_tree *tree) {
     return &tree->levels[tree->depth - 1];
 }
 
-/* --- functions and inlined copies ---------------------------------------------------------- */
-
 #define NODE_NONE UINT32_MAX
 
 /*
@@ -174,8 +170,6 @@ struct dwarf_visitor {
 enum err dwarf_visit_functions(struct dwarf_source *source, const Dwarf_Die *root,
                                struct dwarf_visitor *visitor, bool *ret_damaged,
                                struct error *error);
-
-/* --- names --------------------------------------------------------------------------------- */
 
 /* Names over this are left out: no compiler makes them, and each may be asked for many times. */
 #define NAME_SIZE_MAX ((size_t)256 << 10)
@@ -210,8 +204,6 @@ void dwarf_call_read(Dwarf_Die *inlined, const struct dwarf_unit *unit,
 enum err dwarf_scopes_append(struct dwarf_source *source, Dwarf_Die *die, struct buffer *text,
                              struct error *error);
 
-/* --- files and line rows ------------------------------------------------------------------- */
-
 /* A file of the unit's line table, its path filled in; the unit's own file when the table has no
  * such index. The path is empty when nothing is known. */
 enum err dwarf_file_read(struct dwarf_source *source, struct dwarf_unit *unit, uint64_t index,
@@ -241,8 +233,6 @@ struct dwarf_row_visitor {
 enum err dwarf_visit_rows(struct dwarf_source *source, struct dwarf_unit *unit,
                           struct dwarf_row_visitor *visitor, bool *ret_damaged,
                           struct error *error);
-
-/* --- the two uses -------------------------------------------------------------------------- */
 
 enum err dwarf_push(struct symbol_source *source, struct symbol_sink *sink, struct error *error);
 enum err dwarf_resolve(struct symbol_source *source, uint64_t pc, struct frame_list *frames,

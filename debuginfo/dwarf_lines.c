@@ -38,14 +38,24 @@ struct row_walk {
     struct dwarf_unit *unit;
     struct dwarf_row_visitor *visitor;
     uint32_t sequence; /* of the next run */
-    bool open;         /* inside a run */
-    bool dead;         /* which began outside code */
-    bool sent;         /* and of which the visitor has rows */
+    uint64_t end;      /* of the run before */
+    bool has_end;
+    bool open; /* inside a run */
+    bool dead; /* which began outside code */
+    bool sent; /* and of which the visitor has rows */
 };
 
+/*
+ * A last row of no length (a function that ends in a call that does not return) arrives behind its
+ * own end marker and would open a run of its own that reaches over whatever follows.
+ */
+static bool is_stray(const struct row_walk *walk, uint64_t address) {
+    return !walk->open && walk->has_end && address == walk->end && walk->unit->ranges.count > 0 &&
+           !range_list_covers(&walk->unit->ranges, address);
+}
+
 static bool counts(struct row_walk *walk, uint64_t address) {
-    struct pc_range covering;
-    return !walk->dead || range_list_find(&walk->unit->ranges, address, &covering);
+    return !walk->dead || range_list_covers(&walk->unit->ranges, address);
 }
 
 static enum err send_row(struct row_walk *walk, struct dwarf_row *row, struct error *error) {
@@ -58,9 +68,13 @@ static enum err take_row(struct row_walk *walk, struct dwarf_row *row, struct er
     if (row->end_sequence) {
         enum err err = walk->sent ? send_row(walk, row, error) : ERR_OK;
         walk->open = false;
+        walk->end = row->address;
+        walk->has_end = true;
         walk->sequence++;
         return err;
     }
+    if (is_stray(walk, row->address))
+        return ERR_OK;
     if (!walk->open) {
         walk->open = true;
         walk->dead = !elf_file_is_executable(walk->source->file, row->address);

@@ -33,6 +33,39 @@ bool range_list_find(const struct range_list *list, uint64_t pc, struct pc_range
     return found;
 }
 
+static int compare_ranges(const void *a, const void *b) {
+    const struct pc_range *left = a;
+    const struct pc_range *right = b;
+    return left->begin < right->begin ? -1 : left->begin > right->begin;
+}
+
+void range_list_join(struct range_list *list) {
+    if (list->count == 0)
+        return;
+    qsort(list->items, list->count, sizeof(*list->items), compare_ranges);
+    size_t last = 0;
+    for (size_t i = 1; i < list->count; i++) {
+        if (list->items[i].begin > list->items[last].end)
+            list->items[++last] = list->items[i];
+        else if (list->items[i].end > list->items[last].end)
+            list->items[last].end = list->items[i].end;
+    }
+    list->count = last + 1;
+}
+
+bool range_list_covers(const struct range_list *list, uint64_t pc) {
+    size_t low = 0;
+    size_t high = list->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->items[middle].end <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < list->count && list->items[low].begin <= pc;
+}
+
 enum err dwarf_live_ranges(struct dwarf_source *source, Dwarf_Die *die, struct range_list *list,
                            bool *ret_damaged, struct error *error) {
     list->count = 0;

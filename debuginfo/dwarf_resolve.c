@@ -2,8 +2,6 @@
 
 #include "debuginfo/dwarf_internal.h"
 
-/* --- the functions of a unit --------------------------------------------------------------- */
-
 struct function_collector {
     struct dwarf_visitor visitor;
     struct dwarf_unit *unit;
@@ -41,8 +39,6 @@ static enum err read_functions(struct dwarf_source *source, struct dwarf_unit *u
     unit->functions_read = !err;
     return err;
 }
-
-/* --- the inlined copies at pc -------------------------------------------------------------- */
 
 struct resolve_node {
     Dwarf_Die die;
@@ -113,8 +109,6 @@ static enum err find_in_inlined(struct dwarf_visitor *visitor, Dwarf_Die *die, u
     return ERR_OK;
 }
 
-/* --- the row at pc ------------------------------------------------------------------------- */
-
 struct row_finder {
     struct dwarf_row_visitor visitor;
     uint64_t pc;
@@ -151,8 +145,6 @@ static enum err find_row(struct dwarf_row_visitor *visitor, const struct dwarf_r
     finder->in_sequence = finder->has_candidate = false;
     return ERR_OK;
 }
-
-/* --- one address --------------------------------------------------------------------------- */
 
 struct resolve {
     struct dwarf_source *source;
@@ -196,21 +188,19 @@ static enum err find_row_in(struct resolve *resolve, struct dwarf_unit *unit, st
     return err;
 }
 
-/* Units that say they cover pc, or (other_units) those that say nothing about what they cover. */
+/* The units that say they cover pc or, if `hidden`, the others that may do so all the same. */
 static bool is_candidate(const struct resolve *resolve, const struct dwarf_unit *unit,
-                         bool silent_units) {
-    struct pc_range covering;
+                         bool hidden) {
     if (!unit->has_code)
         return false;
-    if (silent_units)
-        return !unit->has_ranges;
-    return unit->has_ranges && range_list_find(&unit->ranges, resolve->pc, &covering);
+    bool says_so = range_list_covers(&unit->ranges, resolve->pc);
+    return hidden ? !says_so && unit->may_have_more : says_so;
 }
 
-static enum err search_functions(struct resolve *resolve, bool silent_units, struct error *error) {
+static enum err search_functions(struct resolve *resolve, bool hidden, struct error *error) {
     struct dwarf_source *source = resolve->source;
     for (size_t i = 0; i < source->unit_count; i++) {
-        if (!is_candidate(resolve, &source->units[i], silent_units))
+        if (!is_candidate(resolve, &source->units[i], hidden))
             continue;
         enum err err = find_function_in(resolve, &source->units[i], error);
         if (err)
@@ -219,10 +209,10 @@ static enum err search_functions(struct resolve *resolve, bool silent_units, str
     return ERR_OK;
 }
 
-static enum err search_rows(struct resolve *resolve, bool silent_units, struct error *error) {
+static enum err search_rows(struct resolve *resolve, bool hidden, struct error *error) {
     struct dwarf_source *source = resolve->source;
     for (size_t i = 0; i < source->unit_count && !resolve->row_unit; i++) {
-        if (!is_candidate(resolve, &source->units[i], silent_units))
+        if (!is_candidate(resolve, &source->units[i], hidden))
             continue;
         enum err err = find_row_in(resolve, &source->units[i], error);
         if (err)
@@ -244,8 +234,6 @@ static enum err search(struct resolve *resolve, struct error *error) {
         err = search_rows(resolve, true, error);
     return err;
 }
-
-/* --- frames -------------------------------------------------------------------------------- */
 
 static enum err fill_path(struct resolve *resolve, struct dwarf_unit *unit, uint64_t index,
                           struct span *ret_path, struct error *error) {

@@ -36,8 +36,6 @@ static const struct symbol_source_ops dwarf_source_ops = {
     .free = source_free,
 };
 
-/* --- the unit table ------------------------------------------------------------------------ */
-
 static bool says_ranges(Dwarf_Die *die) {
     return dwarf_hasattr(die, DW_AT_ranges) ||
            (dwarf_hasattr(die, DW_AT_low_pc) && dwarf_hasattr(die, DW_AT_high_pc));
@@ -52,11 +50,14 @@ static enum err read_unit(struct dwarf_source *source, uint8_t type, struct dwar
     /* Partial units name the table of some compile unit, for their declarations' sake. */
     unit->has_lines = unit->has_code && type != DW_UT_partial &&
                       dwarf_hasattr(&unit->die, DW_AT_stmt_list);
+    unit->may_have_more = true;
     if (!unit->has_code || !says_ranges(&unit->die))
         return ERR_OK;
     bool damaged = false;
     enum err err = dwarf_live_ranges(source, &unit->die, &unit->ranges, &damaged, error);
-    unit->has_ranges = !damaged;
+    range_list_join(&unit->ranges);
+    /* DWARF 2 has no range lists: a unit with code in several sections names the one of them. */
+    unit->may_have_more = damaged || unit->version < 3;
     return err;
 }
 
@@ -123,8 +124,6 @@ struct dwarf_unit *dwarf_unit_of(const struct dwarf_source *source, Dwarf_Die *d
                                         sizeof(*source->units_by_address), compare_units);
     return found ? *found : NULL;
 }
-
-/* --- shared line tables -------------------------------------------------------------------- */
 
 struct line_table_use {
     uint64_t offset;
