@@ -118,6 +118,15 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_SUPPORT) $(call libraries,$
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(TEST_SUPPORT) -Wl,--start-group \
 		$(call libraries,$(MODULES)) -Wl,--end-group $(ALL_LIBS) -lcmocka
 
+# A program that only tests run: it asks a part of ours that no program of ours shows.
+TEST_DRIVERS := $(patsubst tests/drivers/%.c,$(BUILD)/drivers/%,$(wildcard tests/drivers/*.c))
+
+$(BUILD)/drivers/%: $(BUILD)/obj/tests/drivers/%.o $(TEST_SUPPORT) $(call libraries,$(MODULES))
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(TEST_SUPPORT) -Wl,--start-group \
+		$(call libraries,$(MODULES)) -Wl,--end-group $(ALL_LIBS) -lcmocka
+
 # A fuzz target as a plain program: it runs its function over the files it is given.
 $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o $(call libraries,$(MODULES))
 	$(call say,LINK,$@)
@@ -126,7 +135,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o $(
 		$(call libraries,$(MODULES)) -Wl,--end-group $(ALL_LIBS)
 
 .PHONY: tests faults unit test
-tests: all $(UNIT_TESTS) $(FUZZ_REPLAYS)
+tests: all $(UNIT_TESTS) $(TEST_DRIVERS) $(FUZZ_REPLAYS)
 
 # The programs once more, with fault points: what the kill tests run.
 faults:

@@ -177,8 +177,6 @@ size_t push_model_damage_count(const struct push_model *model) {
     return model->damage_count;
 }
 
-/* --- answers ------------------------------------------------------------------------------- */
-
 static bool covers(const struct record *record, uint64_t pc, uint64_t *ret_size) {
     bool found = false;
     for (size_t i = 0; i < record->function.range_count; i++) {
@@ -313,8 +311,6 @@ enum err push_model_resolve(const struct push_model *model, uint64_t pc, struct 
     fill_row(model, row, &frame);
     return frame_list_add(frames, &frame, error);
 }
-
-/* --- text ---------------------------------------------------------------------------------- */
 
 static void print_function(const struct push_model *model, const struct record *record, FILE *out) {
     const struct sink_function *function = &record->function;
