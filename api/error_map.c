@@ -37,3 +37,9 @@ enum grpc_status error_map_grpc(enum err code) {
 unsigned error_map_http(enum err code) {
     return code < ERR_COUNT ? mappings[code].http : 500;
 }
+
+const char *error_map_public_text(const struct error *error) {
+    if (error->sys_errno != 0 || error->code == ERR_IO || error->code == ERR_INTERNAL)
+        return "the server has trouble of its own; its log says more";
+    return error->text;
+}

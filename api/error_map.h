@@ -16,3 +16,7 @@ enum grpc_status error_map_grpc(enum err code);
 
 /* 200 for ERR_OK. */
 unsigned error_map_http(enum err code);
+
+/* What a client may read: the error's own text, or a general one where it would tell about our
+ * system (what a system call said, a broken invariant). The log has the full text. */
+const char *error_map_public_text(const struct error *error);

@@ -84,7 +84,7 @@ enum err upload_stream_append(struct upload_stream *stream, const void *bytes, s
                               struct error *error) {
     struct ingest *ingest = stream->ingest;
     if (!stream->entry)
-        return error_set(error, ERR_STATE, "this upload is complete already");
+        return error_set(error, ERR_STATE, "this upload is complete or given up already");
     enum err err =
         upload_table_check(ingest->table, stream->entry, ingest->config.wall_ms(), error);
     if (err != ERR_OK)
@@ -104,7 +104,7 @@ enum err upload_stream_append(struct upload_stream *stream, const void *bytes, s
 enum err upload_stream_complete(struct upload_stream *stream, uint64_t *ret_size,
                                 struct error *error) {
     if (!stream->entry)
-        return error_set(error, ERR_STATE, "this upload is complete already");
+        return error_set(error, ERR_STATE, "this upload is complete or given up already");
     uint64_t size = blob_writer_size(stream->writer);
     if (size != stream->declared_size)
         return error_set(error, ERR_INVALID,
@@ -125,11 +125,16 @@ enum err upload_stream_complete(struct upload_stream *stream, uint64_t *ret_size
     return ERR_OK;
 }
 
+void upload_stream_abandon(struct upload_stream *stream) {
+    if (stream->entry)
+        upload_table_end(stream->ingest->table, stream->entry);
+    stream->entry = NULL;
+}
+
 void upload_stream_free(struct upload_stream *stream) {
     if (!stream)
         return;
+    upload_stream_abandon(stream);
     blob_writer_free(stream->writer);
-    if (stream->entry)
-        upload_table_end(stream->ingest->table, stream->entry);
     free(stream);
 }

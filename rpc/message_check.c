@@ -10,14 +10,11 @@ struct level {
     struct cursor cursor;
 };
 
-/* The type of the message that a field holds, or NULL when it is not a known message field. */
-static const ProtobufCMessageDescriptor *nested(const ProtobufCMessageDescriptor *descriptor,
-                                                uint64_t number) {
+static const ProtobufCFieldDescriptor *known_field(const ProtobufCMessageDescriptor *descriptor,
+                                                   uint64_t number) {
     if (number > UINT32_MAX)
         return NULL;
-    const ProtobufCFieldDescriptor *field =
-        protobuf_c_message_descriptor_get_field(descriptor, (unsigned)number);
-    return field && field->type == PROTOBUF_C_TYPE_MESSAGE ? field->descriptor : NULL;
+    return protobuf_c_message_descriptor_get_field(descriptor, (unsigned)number);
 }
 
 /* Moves past one field; *ret_bytes is what a length-delimited one holds. */
@@ -72,13 +69,17 @@ enum err message_check(const ProtobufCMessageDescriptor *descriptor, struct span
         if (++field_count > MESSAGE_FIELD_COUNT_MAX)
             return error_set(error, ERR_LIMIT, "%s with more than %d fields", descriptor->name,
                              MESSAGE_FIELD_COUNT_MAX);
-        const ProtobufCMessageDescriptor *type = delimited ? nested(level->descriptor, number)
-                                                           : NULL;
-        if (!type)
+        const ProtobufCFieldDescriptor *field = delimited ? known_field(level->descriptor, number)
+                                                          : NULL;
+        if (field && field->type == PROTOBUF_C_TYPE_STRING && inner.size > 0 &&
+            memchr(inner.data, 0, inner.size))
+            return error_set(error, ERR_INVALID, "%s holds a NUL byte", field->name);
+        if (!field || field->type != PROTOBUF_C_TYPE_MESSAGE)
             continue;
         if (depth == MESSAGE_DEPTH_MAX)
             return error_set(error, ERR_LIMIT, "%s nested deeper than %d messages",
                              descriptor->name, MESSAGE_DEPTH_MAX);
+        const ProtobufCMessageDescriptor *type = field->descriptor;
         levels[depth++] = (struct level){type, cursor_of(inner, false, type->name)};
     }
     return ERR_OK;

@@ -14,6 +14,7 @@
 #define MESSAGE_FIELD_COUNT_MAX 4096
 
 /*
+ * ERR_INVALID: a NUL byte in a string field, where protobuf-c would silently end it;
  * ERR_MALFORMED: not a sequence of fields (groups included, which no message of ours has);
  * ERR_LIMIT: known message fields nested deeper than MESSAGE_DEPTH_MAX, or more fields in all
  * than MESSAGE_FIELD_COUNT_MAX.

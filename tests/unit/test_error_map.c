@@ -1,5 +1,7 @@
 #include "api/error_map.h"
 
+#include <string.h>
+
 #include "tests/support/test.h"
 
 static void every_failure_has_a_grpc_and_an_http_code(void **state) {
@@ -26,11 +28,23 @@ static void a_number_that_is_no_error_counts_as_internal(void **state) {
     assert_int_equal(error_map_http((enum err)ERR_COUNT), 500);
 }
 
+static void texts_about_our_system_stay_inside(void **state) {
+    (void)state;
+    struct error error;
+    error_set_errno(&error, ERR_UNAVAILABLE, 28, "cannot write /var/lib/secret");
+    assert_null(strstr(error_map_public_text(&error), "secret"));
+    error_set(&error, ERR_INTERNAL, "secret");
+    assert_null(strstr(error_map_public_text(&error), "secret"));
+    error_set(&error, ERR_INVALID, "size must be set");
+    assert_string_equal(error_map_public_text(&error), "size must be set");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_failure_has_a_grpc_and_an_http_code),
         cmocka_unit_test(our_own_trouble_is_retried_by_agents),
         cmocka_unit_test(a_number_that_is_no_error_counts_as_internal),
+        cmocka_unit_test(texts_about_our_system_stay_inside),
     };
     return cmocka_run_group_tests_name("error_map", tests, NULL, NULL);
 }

@@ -1,0 +1,249 @@
+#include "api/debuginfo_service_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/debuginfo_ids.h"
+#include "api/error_map.h"
+#include "base/clock.h"
+#include "rpc/message_check.h"
+#include "rpc/proto/debuginfo.pb-c.h"
+
+#define REQUEST_SIZE_MAX 65536
+#define SERVICE_NAME "parca.debuginfo.v1alpha1.DebuginfoService"
+
+/* --- shared with the streaming method --------------------------------------------------------- */
+
+struct request_context debuginfo_context(const struct grpc_call *call) {
+    struct request_context context = request_context_default("anonymous");
+    context.deadline_mono_ms = grpc_call_deadline_ms(call);
+    return context;
+}
+
+enum err debuginfo_unpack(const ProtobufCMessageDescriptor *descriptor, struct span bytes,
+                          ProtobufCMessage **ret_message, struct error *error) {
+    enum err err = message_check(descriptor, bytes, error);
+    if (err != ERR_OK)
+        return err;
+    ProtobufCMessage *message =
+        protobuf_c_message_unpack(descriptor, NULL, bytes.size, (const uint8_t *)bytes.data);
+    /* It does not say why; after the check it is a field with another type's wire type. */
+    if (!message)
+        return error_set(error, ERR_MALFORMED, "not a %s", descriptor->name);
+    *ret_message = message;
+    return ERR_OK;
+}
+
+void debuginfo_message_free(ProtobufCMessage *message) {
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+enum err debuginfo_upload_id(const struct debuginfo_service *service,
+                             const struct request_context *context, const char *build_id,
+                             const char *upload_id, struct binary_id *ret_id, struct error *error) {
+    enum err err = debuginfo_id_parse(
+        build_id, PARCA__DEBUGINFO__V1ALPHA1__BUILD_IDTYPE__BUILD_ID_TYPE_UNKNOWN_UNSPECIFIED,
+        ret_id, error);
+    struct binary_id initiated;
+    struct binary_id same_kind;
+    struct error ignored;
+    if (ingest_upload_id_get(service->ingest, context, upload_id, &initiated, &ignored) != ERR_OK)
+        return err;
+    if (binary_id_parse(initiated.kind, span_cstr(build_id), &same_kind, &ignored) != ERR_OK ||
+        !binary_id_equal(&initiated, &same_kind))
+        return err;
+    *ret_id = initiated;
+    return ERR_OK;
+}
+
+void debuginfo_answer(struct grpc_call *call, enum err err, const struct error *error,
+                      const ProtobufCMessage *message) {
+    if (err != ERR_OK) {
+        grpc_call_finish(call, error_map_grpc(err), error_map_public_text(error), NULL);
+        return;
+    }
+    size_t size = protobuf_c_message_get_packed_size(message);
+    struct buffer response = {.size_max = size + 1};
+    char *room = buffer_reserve(&response, size);
+    if (room)
+        response.size = protobuf_c_message_pack(message, (uint8_t *)room);
+    grpc_call_finish(call, GRPC_OK, NULL, &response);
+}
+
+static enum log_level level_of(enum log_level level, enum err err) {
+    enum grpc_status status = error_map_grpc(err);
+    return status == GRPC_INTERNAL || status == GRPC_UNAVAILABLE ? LOG_LEVEL_ERROR : level;
+}
+
+void debuginfo_log(const struct debuginfo_service *service, const struct request_context *context,
+                   enum log_level level, const struct debuginfo_record *record, enum err err,
+                   const struct error *error) {
+    log_event(service->log, level_of(level, err), "rpc", log_str("method", record->method),
+              log_str("code", grpc_status_name(error_map_grpc(err))),
+              log_str("build_id", record->build_id), log_str("upload_id", record->upload_id),
+              log_i64("bytes", (int64_t)record->size),
+              log_str("reason", err == ERR_OK ? record->reason : error->text),
+              log_i64("duration_ms", clock_mono_ms() - record->started_ms),
+              log_str("request_id", context->request_id));
+}
+
+/* --- unary methods ---------------------------------------------------------------------------- */
+
+static enum err make_query(const char *build_id, int build_id_type, int type, const char *hash,
+                           struct upload_query *ret_query, struct error *error) {
+    enum err err = debuginfo_id_parse(build_id, build_id_type, &ret_query->id, error);
+    if (err == ERR_OK)
+        err = debuginfo_type_parse(type, &ret_query->type, error);
+    if (err == ERR_OK && strlen(hash) > UPLOAD_HASH_MAX)
+        err = error_set(error, ERR_INVALID, "hash of %zu bytes: at most %d are accepted",
+                        strlen(hash), UPLOAD_HASH_MAX);
+    if (err == ERR_OK)
+        snprintf(ret_query->hash, sizeof(ret_query->hash), "%s", hash);
+    return err;
+}
+
+static void should_initiate_upload(void *state, struct grpc_call *call, struct span request) {
+    struct debuginfo_service *service = state;
+    struct request_context context = debuginfo_context(call);
+    struct debuginfo_record record = {.method = "ShouldInitiateUpload",
+                                      .started_ms = clock_mono_ms()};
+    CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
+    struct error error;
+    struct upload_query query = {.force = false};
+    bool should = false;
+    enum upload_reason reason;
+    enum err err =
+        debuginfo_unpack(&parca__debuginfo__v1alpha1__should_initiate_upload_request__descriptor,
+                         request, &message, &error);
+    if (err == ERR_OK) {
+        Parca__Debuginfo__V1alpha1__ShouldInitiateUploadRequest *asked = (void *)message;
+        record.build_id = asked->build_id;
+        query.force = asked->force;
+        err = make_query(asked->build_id, asked->build_id_type, asked->type, asked->hash, &query,
+                         &error);
+    }
+    if (err == ERR_OK)
+        err = ingest_should_initiate(service->ingest, &context, &query, &should, &reason, &error);
+    Parca__Debuginfo__V1alpha1__ShouldInitiateUploadResponse response =
+        PARCA__DEBUGINFO__V1ALPHA1__SHOULD_INITIATE_UPLOAD_RESPONSE__INIT;
+    if (err == ERR_OK) {
+        response.should_initiate_upload = should;
+        response.reason = (char *)upload_reason_text(reason);
+        record.reason = response.reason;
+    }
+    debuginfo_answer(call, err, &error, &response.base);
+    debuginfo_log(service, &context, LOG_LEVEL_DEBUG, &record, err, &error);
+}
+
+static enum err check_size(int64_t size, struct error *error) {
+    if (size < 0)
+        return error_set(error, ERR_INVALID, "size must not be negative");
+    return ERR_OK;
+}
+
+static void initiate_upload(void *state, struct grpc_call *call, struct span request) {
+    struct debuginfo_service *service = state;
+    struct request_context context = debuginfo_context(call);
+    struct debuginfo_record record = {.method = "InitiateUpload", .started_ms = clock_mono_ms()};
+    CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
+    struct error error;
+    struct upload_query query = {.force = false};
+    char upload_id[UPLOAD_ID_SIZE] = "";
+    Parca__Debuginfo__V1alpha1__UploadInstructions instructions =
+        PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__INIT;
+    Parca__Debuginfo__V1alpha1__InitiateUploadResponse response =
+        PARCA__DEBUGINFO__V1ALPHA1__INITIATE_UPLOAD_RESPONSE__INIT;
+    enum err err =
+        debuginfo_unpack(&parca__debuginfo__v1alpha1__initiate_upload_request__descriptor, request,
+                         &message, &error);
+    if (err == ERR_OK) {
+        Parca__Debuginfo__V1alpha1__InitiateUploadRequest *asked = (void *)message;
+        record.build_id = instructions.build_id = asked->build_id;
+        instructions.type = asked->type;
+        record.size = (uint64_t)asked->size;
+        query.force = asked->force;
+        err = make_query(asked->build_id, asked->build_id_type, asked->type, asked->hash, &query,
+                         &error);
+        if (err == ERR_OK)
+            err = check_size(asked->size, &error);
+    }
+    if (err == ERR_OK)
+        err = ingest_initiate(service->ingest, &context, &query, record.size, upload_id, &error);
+    instructions.upload_id = upload_id;
+    instructions.upload_strategy =
+        PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__UPLOAD_STRATEGY__UPLOAD_STRATEGY_GRPC;
+    response.upload_instructions = &instructions;
+    record.upload_id = upload_id;
+    debuginfo_answer(call, err, &error, &response.base);
+    debuginfo_log(service, &context, LOG_LEVEL_INFO, &record, err, &error);
+}
+
+static void mark_upload_finished(void *state, struct grpc_call *call, struct span request) {
+    struct debuginfo_service *service = state;
+    struct request_context context = debuginfo_context(call);
+    struct debuginfo_record record = {.method = "MarkUploadFinished",
+                                      .started_ms = clock_mono_ms()};
+    CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
+    struct error error;
+    struct binary_id id;
+    enum artifact_type type;
+    enum err err =
+        debuginfo_unpack(&parca__debuginfo__v1alpha1__mark_upload_finished_request__descriptor,
+                         request, &message, &error);
+    Parca__Debuginfo__V1alpha1__MarkUploadFinishedRequest *asked = (void *)message;
+    if (err == ERR_OK) {
+        record.build_id = asked->build_id;
+        record.upload_id = asked->upload_id;
+        err = debuginfo_type_parse(asked->type, &type, &error);
+    }
+    if (err == ERR_OK)
+        err =
+            debuginfo_upload_id(service, &context, asked->build_id, asked->upload_id, &id, &error);
+    if (err == ERR_OK)
+        err = ingest_finish(service->ingest, &context, &id, type, asked->upload_id, &error);
+    Parca__Debuginfo__V1alpha1__MarkUploadFinishedResponse response =
+        PARCA__DEBUGINFO__V1ALPHA1__MARK_UPLOAD_FINISHED_RESPONSE__INIT;
+    debuginfo_answer(call, err, &error, &response.base);
+    debuginfo_log(service, &context, LOG_LEVEL_INFO, &record, err, &error);
+}
+
+/* --- the service ------------------------------------------------------------------------------ */
+
+enum err debuginfo_service_new(struct ingest *ingest, struct task_pool *pool, const struct log *log,
+                               struct debuginfo_service **ret_service, struct error *error) {
+    static const struct {
+        const char *name;
+        grpc_unary_handler *handle;
+    } unary[DEBUGINFO_UNARY_COUNT] = {
+        {"ShouldInitiateUpload", should_initiate_upload},
+        {"InitiateUpload", initiate_upload},
+        {"MarkUploadFinished", mark_upload_finished},
+    };
+    struct debuginfo_service *service = calloc(1, sizeof(*service));
+    if (!service)
+        return error_set(error, ERR_NO_MEMORY, "no memory for the debuginfo service");
+    service->ingest = ingest;
+    service->pool = pool;
+    service->log = log;
+    for (size_t i = 0; i < DEBUGINFO_UNARY_COUNT; i++) {
+        service->unary[i] = (struct grpc_unary){unary[i].handle, service, pool};
+        service->methods[i] = (struct grpc_method){.name = unary[i].name,
+                                                   .functions = &grpc_unary_functions,
+                                                   .data = &service->unary[i],
+                                                   .message_size_max = REQUEST_SIZE_MAX};
+    }
+    service->methods[DEBUGINFO_UNARY_COUNT] = (struct grpc_method){
+        .name = "Upload", .functions = &debuginfo_upload_functions, .data = service};
+    service->grpc =
+        (struct grpc_service){SERVICE_NAME, service->methods, ARRAY_SIZE(service->methods)};
+    *ret_service = service;
+    return ERR_OK;
+}
+
+const struct grpc_service *debuginfo_service_grpc(const struct debuginfo_service *service) {
+    return &service->grpc;
+}
+
+void debuginfo_service_free(struct debuginfo_service *service) {
+    free(service);
+}
