@@ -1,11 +1,7 @@
 #include "debuginfo/contents.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 #include "tests/support/elf_image.h"
+#include "tests/support/test.h"
 
 static struct elf_contents contents_of(struct elf_image *image) {
     CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;

@@ -1,16 +1,13 @@
 #include "debuginfo/elf_file.h"
 
 #include <elfutils/libdw.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/fd.h"
 #include "tests/support/elf_image.h"
+#include "tests/support/test.h"
 
 static struct elf_file *opened(struct span bytes) {
     struct elf_file *file = NULL;

@@ -1,12 +1,9 @@
 #include "debuginfo/identity.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "tests/support/elf_image.h"
+#include "tests/support/test.h"
 
 static const char build_id[20] = "\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef"
                                  "\xde\xad\xbe\xef";

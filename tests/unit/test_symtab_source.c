@@ -1,13 +1,10 @@
 #include "debuginfo/symtab_source.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/buffer.h"
 #include "tests/support/elf_image.h"
+#include "tests/support/test.h"
 
 /* A file with code at [0x1000, 0x2000) and [0x3000, 0x4000), and its source. */
 struct fixture {
