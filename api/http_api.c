@@ -69,7 +69,7 @@ static void resolve_symbolize(void *argument) {
     }
     const struct request_context *context = symbolize_batch_context(call->batch);
     /* With no place to wait, "pending" is the honest answer. */
-    if (!symbolize_batch_pending(call->batch, &key) || clock_mono_ms() >= call->deadline_mono_ms ||
+    if (!symbolize_batch_waits(call->batch, &key) || clock_mono_ms() >= call->deadline_mono_ms ||
         build_waiter_add(call->api->waiter, context->tenant, &key, call->deadline_mono_ms,
                          resume_symbolize, call, &error) != ERR_OK)
         send_symbolized(call);

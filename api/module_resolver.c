@@ -79,23 +79,25 @@ static bool judge_build(struct module_state *state, const struct build_row *buil
         become(state, MODULE_PARSER_KILLED, build->reason);
         return expired;
     case BUILD_FAILED:
-        /* Our own trouble, which the queue tries again by itself. */
+        /* Our own trouble and no fault of the file: there will be an answer, later. */
         become(state, MODULE_PENDING, build->reason);
         return expired;
     case BUILD_RUNNING:
         become(state, MODULE_PENDING, "the index is being built");
-        return false;
+        break;
     case BUILD_QUEUED:
     case BUILD_OK:
+        become(state, MODULE_PENDING, "the index waits to be built");
         break;
     }
-    become(state, MODULE_PENDING, "the index waits to be built");
+    state->build_under_way = true;
     return false;
 }
 
 static enum err rebuild(const struct module_resolver *resolver, const char *tenant,
                         struct module_state *state, const char *detail, struct error *error) {
     become(state, MODULE_PENDING, detail);
+    state->build_under_way = true;
     return build_queue_rebuild(resolver->builds, tenant, &state->build_key, error);
 }
 

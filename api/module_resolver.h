@@ -33,6 +33,7 @@ struct module_state {
     struct digest build_key; /* of the build that answers, or that will */
     enum build_state build_state;
     char build_reason[512];
+    bool build_under_way;        /* queued or running: its end can be waited for */
     struct index_handle *handle; /* only when MODULE_OK; the caller's to release */
 };
 

@@ -138,11 +138,12 @@ enum err symbolize_batch_resolve(struct symbolize_batch *batch, struct error *er
     return err;
 }
 
-bool symbolize_batch_pending(const struct symbolize_batch *batch, struct digest *ret_key) {
+bool symbolize_batch_waits(const struct symbolize_batch *batch, struct digest *ret_key) {
     for (size_t i = 0; i < batch->request.module_count; i++) {
-        if (batch->results[i].state.status != MODULE_PENDING)
+        const struct module_state *state = &batch->results[i].state;
+        if (state->status != MODULE_PENDING || !state->build_under_way)
             continue;
-        *ret_key = batch->results[i].state.build_key;
+        *ret_key = state->build_key;
         return true;
     }
     return false;

@@ -4,8 +4,8 @@
  * as locations; frames are made from it one by one when it is written (api/symbolize_json.h).
  *
  *     symbolize_batch_new, symbolize_batch_parse
- *     symbolize_batch_resolve              again after waiting, while something is pending
- *     symbolize_batch_pending
+ *     symbolize_batch_resolve              again after the wait, while a module waits
+ *     symbolize_batch_waits
  *     a writer; symbolize_batch_free
  *
  * Threads: a batch belongs to one thread at a time.
@@ -38,8 +38,8 @@ enum err symbolize_batch_parse(struct symbolize_batch *batch, struct span body,
 /* Resolves and looks up every module that has no answer yet, or whose build was pending. Blocks. */
 enum err symbolize_batch_resolve(struct symbolize_batch *batch, struct error *error);
 
-/* True, and the key of its build, if a module is pending. */
-bool symbolize_batch_pending(const struct symbolize_batch *batch, struct digest *ret_key);
+/* True, and the key of its build, if a module waits for a build that is under way. */
+bool symbolize_batch_waits(const struct symbolize_batch *batch, struct digest *ret_key);
 
 const struct request_context *symbolize_batch_context(const struct symbolize_batch *batch);
 const struct symbolize_request *symbolize_batch_request(const struct symbolize_batch *batch);
