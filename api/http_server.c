@@ -17,6 +17,8 @@
 /* Headers of a request and the pieces of a body pass through it. */
 #define CONNECTION_MEMORY_SIZE ((size_t)64 << 10)
 #define LISTEN_BACKLOG 511
+/* Answers are demangled on these threads too, see symbolizer/index/demangle.h. */
+#define THREAD_STACK_SIZE ((size_t)8 << 20)
 /* More than this is not read on only to be dropped: the connection is closed. */
 #define DROPPED_SIZE_MAX ((uint64_t)256 << 20)
 
@@ -289,8 +291,9 @@ static enum err start_daemon(struct http_server *server, struct error *error) {
         config->thread_count, MHD_OPTION_CONNECTION_LIMIT, config->connection_count_max,
         MHD_OPTION_CONNECTION_TIMEOUT, config->idle_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         CONNECTION_MEMORY_SIZE, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_THREAD_STACK_SIZE,
+        THREAD_STACK_SIZE, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+        MHD_OPTION_END);
     if (!server->daemon)
         return error_set(error, ERR_UNAVAILABLE, "cannot start the HTTP threads");
     server->listen_fd = -1;

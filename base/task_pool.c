@@ -4,6 +4,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/* The default follows the shell's limits and can be 2 MiB; demangling a hostile name may need as
+ * much (symbolizer/index/demangle.h). Only what is touched takes memory. */
+#define STACK_SIZE ((size_t)8 << 20)
+
 struct task {
     task_function *function;
     void *argument;
@@ -40,6 +44,19 @@ static void *run(void *argument) {
     return NULL;
 }
 
+static enum err start_threads(struct task_pool *pool, unsigned thread_count, struct error *error) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    int failure = 0;
+    for (; !failure && pool->thread_count < thread_count; pool->thread_count += !failure)
+        failure = pthread_create(&pool->threads[pool->thread_count], &attributes, run, pool);
+    pthread_attr_destroy(&attributes);
+    if (failure)
+        return error_set_errno(error, ERR_UNAVAILABLE, failure, "cannot start a pool thread");
+    return ERR_OK;
+}
+
 enum err task_pool_new(unsigned thread_count, size_t queue_max, struct task_pool **ret_pool,
                        struct error *error) {
     CLEANUP(cleanup_task_pool) struct task_pool *pool = calloc(1, sizeof(*pool));
@@ -52,11 +69,9 @@ enum err task_pool_new(unsigned thread_count, size_t queue_max, struct task_pool
     pool->threads = calloc(thread_count, sizeof(*pool->threads));
     if (!pool->ring || !pool->threads)
         return error_set(error, ERR_NO_MEMORY, "no memory for a queue of %zu tasks", queue_max);
-    for (; pool->thread_count < thread_count; pool->thread_count++) {
-        int failure = pthread_create(&pool->threads[pool->thread_count], NULL, run, pool);
-        if (failure)
-            return error_set_errno(error, ERR_UNAVAILABLE, failure, "cannot start a pool thread");
-    }
+    enum err err = start_threads(pool, thread_count, error);
+    if (err != ERR_OK)
+        return err;
     *ret_pool = TAKE(pool);
     return ERR_OK;
 }
