@@ -86,6 +86,16 @@ struct index_hit {
 void index_lookup(const struct index *index, const uint64_t *pcs, size_t count,
                   struct index_hit *ret_hits);
 
+/* Walks all intervals in ascending order, holes left out. Start with a zero-initialised position;
+ * false at the end. What is damaged is counted and left out. */
+struct index_position {
+    uint64_t block;
+    uint32_t interval;
+};
+
+bool index_interval_next(const struct index *index, struct index_position *position,
+                         struct pc_range *ret_range, struct index_hit *ret_hit);
+
 /*
  * Walks a chain, leaf first. Start with *location from a hit; each call yields one frame and moves
  * on; false at the end. At most FRAME_COUNT_MAX frames, also in a damaged file. The spans point

@@ -106,4 +106,8 @@ bool index_string(const struct index *index, uint32_t number, struct span *ret_t
 /* False when the record is no id. */
 bool index_read_id(const struct index *index, uint64_t position, struct binary_id *ret_id);
 
-enum symbol_miss index_value_miss(uint32_t value);
+/* Whether the block's intervals and buckets lie inside their sections; does not count damage. */
+bool index_block_is_sound(const struct index *index, const struct format_block *block);
+
+/* True and what an interval's value says, or false: the value is damaged. */
+bool index_value_hit(const struct index *index, uint32_t value, struct index_hit *ret_hit);

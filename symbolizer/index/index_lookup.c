@@ -2,20 +2,7 @@
 #include "symbolizer/index/index.h"
 #include "symbolizer/index/index_internal.h"
 
-enum symbol_miss index_value_miss(uint32_t value) {
-    switch (value & FORMAT_VALUE_MISS_MASK) {
-    case FORMAT_VALUE_HOLE:
-        return SYMBOL_MISS_NO_RANGE;
-    case FORMAT_VALUE_NO_LINE:
-        return SYMBOL_MISS_NO_LINE;
-    case FORMAT_VALUE_NO_INLINE:
-        return SYMBOL_MISS_INLINE_UNAVAILABLE;
-    default:
-        return SYMBOL_MISS_NONE;
-    }
-}
-
-static bool block_is_sound(const struct index *index, const struct format_block *block) {
+bool index_block_is_sound(const struct index *index, const struct format_block *block) {
     uint64_t intervals = index->sections[FORMAT_INTERVALS].count;
     uint64_t buckets = index->sections[FORMAT_BUCKETS].count;
     return block->base < block->end && block->interval_count > 0 && block->bucket_shift < 32 &&
@@ -40,7 +27,7 @@ static bool find_block(const struct index *index, uint64_t pc, struct format_blo
     struct format_block block = index_block(index, low - 1);
     if (pc >= block.end)
         return false;
-    if (!block_is_sound(index, &block)) {
+    if (!index_block_is_sound(index, &block)) {
         index_note_damage(index);
         return false;
     }
@@ -89,23 +76,35 @@ static bool find_value(const struct index *index, const struct format_block *blo
     return found.begin <= offset;
 }
 
+static enum symbol_miss value_miss(uint32_t value) {
+    switch (value & FORMAT_VALUE_MISS_MASK) {
+    case FORMAT_VALUE_HOLE:
+        return SYMBOL_MISS_NO_RANGE;
+    case FORMAT_VALUE_NO_LINE:
+        return SYMBOL_MISS_NO_LINE;
+    case FORMAT_VALUE_NO_INLINE:
+        return SYMBOL_MISS_INLINE_UNAVAILABLE;
+    default:
+        return SYMBOL_MISS_NONE;
+    }
+}
+
+bool index_value_hit(const struct index *index, uint32_t value, struct index_hit *ret_hit) {
+    struct index_hit hit = {.location = value & FORMAT_LOCATION_MAX, .miss = value_miss(value)};
+    if (hit.location > index->sections[FORMAT_LOCATIONS].count ||
+        (hit.miss == SYMBOL_MISS_NONE && hit.location == 0) ||
+        (hit.miss == SYMBOL_MISS_NO_RANGE && hit.location != 0))
+        return false;
+    *ret_hit = hit;
+    return true;
+}
+
 static struct index_hit look_up(const struct index *index, const struct format_block *block,
                                 uint64_t pc) {
-    const struct index_hit miss = {.location = 0, .miss = SYMBOL_MISS_NO_RANGE};
-    uint32_t value;
-    if (!find_value(index, block, pc, &value)) {
+    uint32_t value = 0;
+    struct index_hit hit = {.location = 0, .miss = SYMBOL_MISS_NO_RANGE};
+    if (!find_value(index, block, pc, &value) || !index_value_hit(index, value, &hit))
         index_note_damage(index);
-        return miss;
-    }
-    struct index_hit hit = {.location = value & FORMAT_LOCATION_MAX,
-                            .miss = index_value_miss(value)};
-    bool is_hole = hit.miss == SYMBOL_MISS_NO_RANGE;
-    if (hit.location > index->sections[FORMAT_LOCATIONS].count ||
-        is_hole != (value == FORMAT_VALUE_HOLE) ||
-        (hit.miss == SYMBOL_MISS_NONE && hit.location == 0)) {
-        index_note_damage(index);
-        return miss;
-    }
     return hit;
 }
 

@@ -81,18 +81,6 @@ static enum err verify_locations(const struct index *index, struct error *error)
     return ERR_OK;
 }
 
-static bool value_is_sound(const struct index *index, uint32_t value) {
-    uint32_t location = value & FORMAT_LOCATION_MAX;
-    switch (value & FORMAT_VALUE_MISS_MASK) {
-    case FORMAT_VALUE_NONE:
-        return location != 0 && location <= index->sections[FORMAT_LOCATIONS].count;
-    case FORMAT_VALUE_HOLE:
-        return location == 0;
-    default:
-        return location <= index->sections[FORMAT_LOCATIONS].count;
-    }
-}
-
 /* The intervals of a block, whose positions open has not checked. Adds to *holes. */
 static enum err verify_intervals(const struct index *index, const struct format_block *block,
                                  uint64_t *holes, struct error *error) {
@@ -100,9 +88,10 @@ static enum err verify_intervals(const struct index *index, const struct format_
     for (uint32_t i = 0; i < block->interval_count; i++) {
         uint64_t position = (uint64_t)block->interval_first + i;
         struct format_interval interval = index_interval(index, position);
+        struct index_hit hit;
         bool ascends = i == 0 ? interval.begin == 0 : interval.begin > last.begin;
         if (!ascends || interval.begin >= block->end - block->base ||
-            !value_is_sound(index, interval.value))
+            !index_value_hit(index, interval.value, &hit))
             return damaged_at(FORMAT_INTERVALS, position, error);
         *holes += interval.value == FORMAT_VALUE_HOLE;
         last = interval;
