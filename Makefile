@@ -128,11 +128,12 @@ $(BUILD)/drivers/%: $(BUILD)/obj/tests/drivers/%.o $(TEST_SUPPORT) $(call librar
 		$(call libraries,$(MODULES)) -Wl,--end-group $(ALL_LIBS) -lcmocka
 
 # A fuzz target as a plain program: it runs its function over the files it is given.
-$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o $(call libraries,$(MODULES))
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o $(TEST_SUPPORT) \
+		$(call libraries,$(MODULES))
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(BUILD)/obj/tests/fuzz/replay.o -Wl,--start-group \
-		$(call libraries,$(MODULES)) -Wl,--end-group $(ALL_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(BUILD)/obj/tests/fuzz/replay.o $(TEST_SUPPORT) \
+		-Wl,--start-group $(call libraries,$(MODULES)) -Wl,--end-group $(ALL_LIBS) -lcmocka
 
 .PHONY: tests faults unit test
 tests: all $(UNIT_TESTS) $(TEST_DRIVERS) $(FUZZ_REPLAYS)
