@@ -1,21 +1,7 @@
 #include "symbolizer/build/record_array.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum err memory_budget_take(struct memory_budget *budget, uint64_t size, struct error *error) {
-    if (size > budget->max - budget->used)
-        return error_set(error, ERR_LIMIT, "the symbol index needs more than %llu bytes",
-                         (unsigned long long)budget->max);
-    budget->used += size;
-    return ERR_OK;
-}
-
-void memory_budget_give(struct memory_budget *budget, uint64_t size) {
-    assert(size <= budget->used);
-    budget->used -= size;
-}
 
 /* By half, which keeps the slack small; realloc moves large arrays without copying. */
 static size_t grown_capacity(const struct record_array *array, size_t need) {

@@ -8,15 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-struct memory_budget {
-    uint64_t used;
-    uint64_t max;
-};
-
-/* ERR_LIMIT when fewer than `size` bytes are left. */
-enum err memory_budget_take(struct memory_budget *budget, uint64_t size, struct error *error);
-void memory_budget_give(struct memory_budget *budget, uint64_t size);
+#include "symbolizer/build/budget.h"
 
 /* Start with {.record_size = n}. */
 struct record_array {

@@ -1,0 +1,53 @@
+#include "symbolizer/build/budget.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum err memory_budget_take(struct memory_budget *budget, uint64_t size, struct error *error) {
+    if (size > budget->max - budget->used)
+        return error_set(error, ERR_LIMIT, "over the memory limit of %llu bytes",
+                         (unsigned long long)budget->max);
+    budget->used += size;
+    return ERR_OK;
+}
+
+void memory_budget_give(struct memory_budget *budget, uint64_t size) {
+    assert(size <= budget->used);
+    budget->used -= size;
+}
+
+/* Half as much again, or what just suffices when that no longer fits into the budget. */
+static size_t next_capacity(const struct memory_budget *budget, size_t capacity, size_t count,
+                            size_t element_size) {
+    size_t wanted = capacity + capacity / 2 + 64;
+    uint64_t left = budget->max - budget->used;
+    if (wanted < count || wanted - capacity > left / element_size)
+        return count;
+    return wanted;
+}
+
+enum err budget_grow(struct memory_budget *budget, void **array, size_t *capacity, size_t count,
+                     size_t element_size, struct error *error) {
+    if (count <= *capacity)
+        return ERR_OK;
+    if (count > SIZE_MAX / 2 / element_size)
+        return error_set(error, ERR_LIMIT, "a table of %zu entries is too large", count);
+    size_t wanted = next_capacity(budget, *capacity, count, element_size);
+    uint64_t more = (uint64_t)(wanted - *capacity) * element_size;
+    enum err err = memory_budget_take(budget, more, error);
+    if (err)
+        return err;
+    void *grown = realloc(*array, wanted * element_size);
+    if (!grown) {
+        memory_budget_give(budget, more);
+        return error_set(error, ERR_NO_MEMORY, "no memory for a table of %zu entries", wanted);
+    }
+    *array = grown;
+    *capacity = wanted;
+    return ERR_OK;
+}
+
+void budget_free(struct memory_budget *budget, void *array, size_t capacity, size_t element_size) {
+    free(array);
+    memory_budget_give(budget, (uint64_t)capacity * element_size);
+}

@@ -1,0 +1,48 @@
+/*
+ * The memory that one build may take for its tables. Hostile input decides how many functions,
+ * ranges and rows there are; the budget decides when that is too many. Every growing array of the
+ * build side is accounted here.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct memory_budget {
+    uint64_t used;
+    uint64_t max;
+};
+
+/* ERR_LIMIT when `size` more bytes would be over the limit. */
+enum err memory_budget_take(struct memory_budget *budget, uint64_t size, struct error *error);
+void memory_budget_give(struct memory_budget *budget, uint64_t size);
+
+/*
+ * Makes room for `count` elements of `element_size` in the array at *array, which is malloc'ed and
+ * holds *capacity of them: at least half as many more than before, so that appending stays linear.
+ * ERR_LIMIT, ERR_NO_MEMORY; the array then is as it was.
+ */
+enum err budget_grow(struct memory_budget *budget, void **array, size_t *capacity, size_t count,
+                     size_t element_size, struct error *error);
+
+/* Frees an array that budget_grow made. */
+void budget_free(struct memory_budget *budget, void *array, size_t capacity, size_t element_size);
+
+/* The same on typed arrays. */
+#define BUDGET_GROW(budget, array, capacity, count, error)                                         \
+    ({                                                                                             \
+        void *grown_array = (array);                                                               \
+        enum err grown_err =                                                                       \
+            budget_grow((budget), &grown_array, &(capacity), (count), sizeof(*(array)), (error));  \
+        (array) = grown_array;                                                                     \
+        grown_err;                                                                                 \
+    })
+
+#define BUDGET_FREE(budget, array, capacity)                                                       \
+    ({                                                                                             \
+        budget_free((budget), (array), (capacity), sizeof(*(array)));                              \
+        (array) = NULL;                                                                            \
+        (capacity) = 0;                                                                            \
+    })
