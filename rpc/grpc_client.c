@@ -27,6 +27,7 @@ struct grpc_client {
     uint64_t message_size_max;
     int fd;
     nghttp2_session *session;
+    bool greeted;                  /* the server's SETTINGS have come: it speaks HTTP/2 */
     struct grpc_client_call *call; /* the open one */
     struct buffer out;             /* taken from the session, not yet by the socket */
     size_t out_offset;
@@ -127,6 +128,15 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, c
     return 0;
 }
 
+static int on_frame_received(nghttp2_session *session, const nghttp2_frame *frame,
+                             void *user_data) {
+    (void)session;
+    struct grpc_client *client = user_data;
+    if (frame->hd.type == NGHTTP2_SETTINGS)
+        client->greeted = true;
+    return 0;
+}
+
 static int on_stream_closed(nghttp2_session *session, int32_t stream_id, uint32_t error_code,
                             void *user_data) {
     (void)user_data;
@@ -203,6 +213,9 @@ static enum err receive_some(struct grpc_client *client, struct error *error) {
         return ERR_OK;
     if (size < 0)
         return error_set_errno(error, ERR_UNAVAILABLE, errno, "the connection broke");
+    if (size == 0 && !client->greeted)
+        return error_set(error, ERR_UNAVAILABLE,
+                         "the server closed the connection unheard; is this its gRPC address?");
     if (size == 0)
         return error_set(error, ERR_UNAVAILABLE, "the server closed the connection");
     ssize_t used = nghttp2_session_mem_recv(client->session, bytes, (size_t)size);
@@ -250,6 +263,7 @@ static enum err new_session(struct grpc_client *client) {
         return ERR_NO_MEMORY;
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_received);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_closed);
     int failure = nghttp2_session_client_new(&client->session, callbacks, client);
     nghttp2_session_callbacks_del(callbacks);

@@ -1,0 +1,232 @@
+#include "cli/remote_debuginfo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rpc/message_check.h"
+#include "rpc/proto/debuginfo.pb-c.h"
+
+#define SERVICE "/parca.debuginfo.v1alpha1.DebuginfoService/"
+#define QUESTION_TIMEOUT_MS ((int64_t)2 * 60 * 1000)
+/* The server runs a worker over the file before it answers. */
+#define FINISH_TIMEOUT_MS ((int64_t)10 * 60 * 1000)
+/* After this the server calls the upload stale. */
+#define SEND_TIMEOUT_MS ((int64_t)15 * 60 * 1000)
+#define CHUNK_SIZE_MAX ((size_t)1 << 20)
+#define VARINT_SIZE_MAX 10
+
+static enum err pack(const ProtobufCMessage *message, struct buffer *ret_bytes,
+                     struct error *error) {
+    size_t size = protobuf_c_message_get_packed_size(message);
+    struct buffer bytes = {.size_max = size + 1};
+    char *room = buffer_reserve(&bytes, size);
+    if (!room)
+        return error_set(error, ERR_NO_MEMORY, "no memory for a request");
+    bytes.size = protobuf_c_message_pack(message, (uint8_t *)room);
+    *ret_bytes = bytes;
+    return ERR_OK;
+}
+
+static enum err unpack(const ProtobufCMessageDescriptor *descriptor, struct span bytes,
+                       ProtobufCMessage **ret_message, struct error *error) {
+    enum err err = message_check(descriptor, bytes, error);
+    if (err != ERR_OK)
+        return error_prefix(error, "the server's answer");
+    ProtobufCMessage *message =
+        protobuf_c_message_unpack(descriptor, NULL, bytes.size, (const uint8_t *)bytes.data);
+    if (!message)
+        return error_set(error, ERR_MALFORMED, "the server's answer is not a %s", descriptor->name);
+    *ret_message = message;
+    return ERR_OK;
+}
+
+static void free_message(ProtobufCMessage **message) {
+    protobuf_c_message_free_unpacked(*message, NULL);
+}
+
+/* Status and text of a reply; its message, unless it is not OK, as *ret_message. */
+static enum err read_reply(struct grpc_reply *reply, const ProtobufCMessageDescriptor *descriptor,
+                           struct remote_answer *answer, ProtobufCMessage **ret_message,
+                           struct error *error) {
+    *answer = (struct remote_answer){.status = reply->status};
+    snprintf(answer->text, sizeof(answer->text), "%s", reply->text);
+    enum err err = ERR_OK;
+    if (reply->status == GRPC_OK)
+        err = unpack(descriptor, buffer_span(&reply->message), ret_message, error);
+    grpc_reply_clear(reply);
+    return err;
+}
+
+static enum err call(struct grpc_client *client, const char *path, int64_t timeout_ms,
+                     const ProtobufCMessage *request, const ProtobufCMessageDescriptor *descriptor,
+                     struct remote_answer *answer, ProtobufCMessage **ret_message,
+                     struct error *error) {
+    struct buffer bytes;
+    enum err err = pack(request, &bytes, error);
+    if (err != ERR_OK)
+        return err;
+    struct grpc_reply reply;
+    err = grpc_client_unary(client, path, buffer_span(&bytes), timeout_ms, &reply, error);
+    buffer_clear(&bytes);
+    if (err == ERR_OK)
+        err = read_reply(&reply, descriptor, answer, ret_message, error);
+    return err;
+}
+
+static Parca__Debuginfo__V1alpha1__DebuginfoType wire_type(enum remote_type type) {
+    return type == REMOTE_EXECUTABLE
+               ? PARCA__DEBUGINFO__V1ALPHA1__DEBUGINFO_TYPE__DEBUGINFO_TYPE_EXECUTABLE
+               : PARCA__DEBUGINFO__V1ALPHA1__DEBUGINFO_TYPE__DEBUGINFO_TYPE_DEBUGINFO_UNSPECIFIED;
+}
+
+static Parca__Debuginfo__V1alpha1__BuildIDType wire_id_type(const struct binary_id *id) {
+    switch (id->kind) {
+    case BINARY_ID_GNU:
+        return PARCA__DEBUGINFO__V1ALPHA1__BUILD_IDTYPE__BUILD_ID_TYPE_GNU;
+    case BINARY_ID_HTLHASH:
+        return PARCA__DEBUGINFO__V1ALPHA1__BUILD_IDTYPE__BUILD_ID_TYPE_HASH;
+    case BINARY_ID_GO:
+        return PARCA__DEBUGINFO__V1ALPHA1__BUILD_IDTYPE__BUILD_ID_TYPE_GO;
+    default:
+        return PARCA__DEBUGINFO__V1ALPHA1__BUILD_IDTYPE__BUILD_ID_TYPE_SOURCE_MAP_DEBUG_ID;
+    }
+}
+
+enum err remote_should_initiate(struct grpc_client *client, const struct remote_object *object,
+                                struct remote_answer *ret_answer, struct error *error) {
+    Parca__Debuginfo__V1alpha1__ShouldInitiateUploadRequest request =
+        PARCA__DEBUGINFO__V1ALPHA1__SHOULD_INITIATE_UPLOAD_REQUEST__INIT;
+    request.build_id = (char *)object->id.text;
+    request.build_id_type = wire_id_type(&object->id);
+    request.hash = (char *)object->htlhash.text;
+    request.type = wire_type(object->type);
+    request.force = object->force;
+    CLEANUP(free_message) ProtobufCMessage *message = NULL;
+    enum err err = call(client, SERVICE "ShouldInitiateUpload", QUESTION_TIMEOUT_MS, &request.base,
+                        &parca__debuginfo__v1alpha1__should_initiate_upload_response__descriptor,
+                        ret_answer, &message, error);
+    if (err == ERR_OK && message) {
+        Parca__Debuginfo__V1alpha1__ShouldInitiateUploadResponse *response = (void *)message;
+        ret_answer->should_upload = response->should_initiate_upload;
+        snprintf(ret_answer->text, sizeof(ret_answer->text), "%s", response->reason);
+    }
+    return err;
+}
+
+static enum err read_instructions(const ProtobufCMessage *message, struct remote_answer *answer,
+                                  struct error *error) {
+    const Parca__Debuginfo__V1alpha1__InitiateUploadResponse *response = (const void *)message;
+    const Parca__Debuginfo__V1alpha1__UploadInstructions *instructions =
+        response->upload_instructions;
+    if (!instructions || strlen(instructions->upload_id) >= sizeof(answer->upload_id))
+        return error_set(error, ERR_MALFORMED, "the server's answer has no upload instructions");
+    if (instructions->upload_strategy !=
+        PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__UPLOAD_STRATEGY__UPLOAD_STRATEGY_GRPC)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "the server wants the file by another way than gRPC (strategy %d)",
+                         (int)instructions->upload_strategy);
+    snprintf(answer->upload_id, sizeof(answer->upload_id), "%s", instructions->upload_id);
+    return ERR_OK;
+}
+
+enum err remote_initiate(struct grpc_client *client, const struct remote_object *object,
+                         struct remote_answer *ret_answer, struct error *error) {
+    Parca__Debuginfo__V1alpha1__InitiateUploadRequest request =
+        PARCA__DEBUGINFO__V1ALPHA1__INITIATE_UPLOAD_REQUEST__INIT;
+    request.build_id = (char *)object->id.text;
+    request.build_id_type = wire_id_type(&object->id);
+    request.hash = (char *)object->htlhash.text;
+    request.size = (int64_t)object->bytes.size;
+    request.type = wire_type(object->type);
+    request.force = object->force;
+    CLEANUP(free_message) ProtobufCMessage *message = NULL;
+    enum err err = call(client, SERVICE "InitiateUpload", QUESTION_TIMEOUT_MS, &request.base,
+                        &parca__debuginfo__v1alpha1__initiate_upload_response__descriptor,
+                        ret_answer, &message, error);
+    if (err == ERR_OK && message)
+        err = read_instructions(message, ret_answer, error);
+    return err;
+}
+
+/* --- Upload ----------------------------------------------------------------------------------- */
+
+static enum err send_info(struct grpc_client_call *stream, const struct remote_object *object,
+                          const char *upload_id, struct error *error) {
+    Parca__Debuginfo__V1alpha1__UploadInfo info = PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INFO__INIT;
+    Parca__Debuginfo__V1alpha1__UploadRequest request =
+        PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_REQUEST__INIT;
+    info.build_id = (char *)object->id.text;
+    info.upload_id = (char *)upload_id;
+    info.type = wire_type(object->type);
+    request.data_case = PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_REQUEST__DATA_INFO;
+    request.info = &info;
+    struct buffer bytes;
+    enum err err = pack(&request.base, &bytes, error);
+    if (err != ERR_OK)
+        return err;
+    const struct span part = buffer_span(&bytes);
+    err = grpc_client_call_send(stream, &part, 1, error);
+    buffer_clear(&bytes);
+    return err;
+}
+
+/* UploadRequest{chunk_data} is written by hand, so that the chunk is sent from where it lies. */
+static enum err send_chunk(struct grpc_client_call *stream, struct span chunk,
+                           struct error *error) {
+    char head[1 + VARINT_SIZE_MAX] = {2 << 3 | 2}; /* field 2, length-delimited */
+    size_t head_size = 1;
+    size_t size = chunk.size;
+    for (; size >= 0x80; size >>= 7)
+        head[head_size++] = (char)(size | 0x80);
+    head[head_size++] = (char)size;
+    const struct span parts[] = {span_of(head, head_size), chunk};
+    return grpc_client_call_send(stream, parts, ARRAY_SIZE(parts), error);
+}
+
+static enum err send_all(struct grpc_client_call *stream, const struct remote_object *object,
+                         const char *upload_id, struct error *error) {
+    enum err err = send_info(stream, object, upload_id, error);
+    struct span rest = object->bytes;
+    while (err == ERR_OK && rest.size > 0) {
+        size_t size = rest.size < CHUNK_SIZE_MAX ? rest.size : CHUNK_SIZE_MAX;
+        err = send_chunk(stream, span_of(rest.data, size), error);
+        rest = span_of(rest.data + size, rest.size - size);
+    }
+    return err;
+}
+
+enum err remote_send(struct grpc_client *client, const struct remote_object *object,
+                     const char *upload_id, struct remote_answer *ret_answer, struct error *error) {
+    CLEANUP(cleanup_grpc_client_call) struct grpc_client_call *stream = NULL;
+    CLEANUP(free_message) ProtobufCMessage *message = NULL;
+    struct grpc_reply reply;
+    enum err err = grpc_client_call_open(client, SERVICE "Upload", SEND_TIMEOUT_MS, &stream, error);
+    if (err == ERR_OK)
+        err = send_all(stream, object, upload_id, error);
+    /* ERR_STATE: the server has refused it already, and says why. */
+    if (err == ERR_OK || err == ERR_STATE)
+        err = grpc_client_call_finish(stream, &reply, error);
+    if (err != ERR_OK)
+        return err;
+    err = read_reply(&reply, &parca__debuginfo__v1alpha1__upload_response__descriptor, ret_answer,
+                     &message, error);
+    const Parca__Debuginfo__V1alpha1__UploadResponse *response = (const void *)message;
+    if (err == ERR_OK && response && response->size != object->bytes.size)
+        return error_set(error, ERR_MALFORMED, "the server says it got %llu of %zu bytes",
+                         (unsigned long long)response->size, object->bytes.size);
+    return err;
+}
+
+enum err remote_finish(struct grpc_client *client, const struct remote_object *object,
+                       const char *upload_id, struct remote_answer *ret_answer,
+                       struct error *error) {
+    Parca__Debuginfo__V1alpha1__MarkUploadFinishedRequest request =
+        PARCA__DEBUGINFO__V1ALPHA1__MARK_UPLOAD_FINISHED_REQUEST__INIT;
+    request.build_id = (char *)object->id.text;
+    request.upload_id = (char *)upload_id;
+    request.type = wire_type(object->type);
+    CLEANUP(free_message) ProtobufCMessage *message = NULL;
+    return call(client, SERVICE "MarkUploadFinished", FINISH_TIMEOUT_MS, &request.base,
+                &parca__debuginfo__v1alpha1__mark_upload_finished_response__descriptor, ret_answer,
+                &message, error);
+}
