@@ -12,7 +12,6 @@
 #include "base/fd.h"
 #include "base/request_context.h"
 #include "ingest/build_job_internal.h"
-#include "ingest/build_plan.h"
 
 #define WORKER_COUNT_DEFAULT_MAX 4
 #define FAILURE_EXPIRY_MS_DEFAULT ((int64_t)60 * 60 * 1000)
@@ -319,41 +318,6 @@ void build_queue_free(struct build_queue *queue) {
     pthread_mutex_destroy(&queue->mutex);
     free(queue->threads);
     free(queue);
-}
-
-static enum err ensure_build(struct catalog_txn *txn, const char *tenant,
-                             const struct build_plan *plan, struct error *error) {
-    int64_t now_ms = clock_wall_ms();
-    struct build_row row;
-    enum err err = catalog_build_ensure(txn, tenant, &plan->key, plan->inputs, plan->input_count,
-                                        now_ms, &row, error);
-    if (err != ERR_OK || !build_row_may_retry(&row, now_ms))
-        return err;
-    build_row_requeue(&row);
-    return catalog_build_update(txn, tenant, &row, error);
-}
-
-enum err build_queue_plan(struct build_queue *queue, struct catalog_txn *txn, const char *tenant,
-                          const struct binary_id *id, struct error *error) {
-    (void)queue;
-    struct object_row objects[OBJECTS_PER_ID_MAX];
-    size_t count = 0;
-    struct build_plan plan;
-    struct generation_row generation;
-    enum err err = catalog_objects_by_id(txn, tenant, id, objects, &count, error);
-    if (err == ERR_OK && !build_plan_choose(objects, count, &plan))
-        return ERR_OK;
-    if (err == ERR_OK)
-        err = ensure_build(txn, tenant, &plan, error);
-    if (err == ERR_OK)
-        err = catalog_generation_get(txn, tenant, id, &generation, error);
-    if (err != ERR_OK)
-        return err;
-    bool serves_already = generation.has_serving && !generation.has_pending &&
-                          digest_equal(&generation.serving, &plan.key);
-    if (serves_already)
-        return ERR_OK;
-    return catalog_generation_set_pending(txn, tenant, id, &plan.key, error);
 }
 
 void build_queue_wake(struct build_queue *queue) {

@@ -47,6 +47,11 @@ DEFINE_CLEANUP(build_queue, struct build_queue, build_queue_free)
  */
 enum err build_queue_plan(struct build_queue *queue, struct catalog_txn *txn, const char *tenant,
                           const struct binary_id *id, struct error *error);
+
+/* The same for every name that this new object may answer for: its own names, and those of objects
+ * with the same GNU build ID. */
+enum err build_queue_plan_object(struct build_queue *queue, struct catalog_txn *txn,
+                                 const char *tenant, int64_t object_id, struct error *error);
 void build_queue_wake(struct build_queue *queue);
 
 /* The index of this key is gone (evicted, damaged) or its failure has expired: build it again.

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "cache/catalog_objects.h"
+#include "ingest/build_family.h"
 #include "ingest/build_plan.h"
 #include "ingest/upload_decision.h"
 #include "ingest/upload_internal.h"

@@ -74,8 +74,7 @@ enum err ingest_initiate(struct ingest *ingest, const struct request_context *co
 /* What an upload was initiated for: protocols whose later messages do not say the id's kind find
  * it here. ERR_NOT_FOUND. Blocks shortly. */
 enum err ingest_upload_id_get(struct ingest *ingest, const struct request_context *context,
-                              const char *upload_id, struct binary_id *ret_id,
-                              struct error *error);
+                              const char *upload_id, struct binary_id *ret_id, struct error *error);
 
 struct upload_stream;
 
@@ -95,8 +94,8 @@ enum err upload_stream_append(struct upload_stream *stream, const void *bytes, s
 enum err upload_stream_complete(struct upload_stream *stream, uint64_t *ret_size,
                                 struct error *error);
 
-/* Gives a stream up without blocking: from here on the upload may be sent again, and this stream can
- * only be freed. */
+/* Gives a stream up without blocking: from here on the upload may be sent again, and this stream
+ * can only be freed. */
 void upload_stream_abandon(struct upload_stream *stream);
 
 /* Ends a stream; what was not completed is dropped, and the upload may be sent again.

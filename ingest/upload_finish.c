@@ -103,15 +103,6 @@ static enum err put_object(struct catalog_txn *txn, struct finish *finish, int64
     return err;
 }
 
-static enum err plan_builds(struct catalog_txn *txn, const struct finish *finish,
-                            struct error *error) {
-    enum err err = ERR_OK;
-    for (size_t i = 0; err == ERR_OK && i < finish->identity.name_count; i++)
-        err = build_queue_plan(finish->ingest->queue, txn, finish->context->tenant,
-                               &finish->identity.names[i].id, error);
-    return err;
-}
-
 /* Another upload may have taken over while the worker ran. */
 static enum err read_row_to_end(struct catalog_txn *txn, struct finish *finish,
                                 struct error *error) {
@@ -135,7 +126,8 @@ static enum err commit(struct catalog_txn *txn, void *argument, struct error *er
     finish->row.finished_ms = now_ms;
     err = catalog_upload_update(txn, finish->context->tenant, &finish->row, error);
     if (err == ERR_OK && build_plan_is_binary(finish->type))
-        err = plan_builds(txn, finish, error);
+        err = build_queue_plan_object(finish->ingest->queue, txn, finish->context->tenant,
+                                      finish->row.object_id, error);
     return err;
 }
 
