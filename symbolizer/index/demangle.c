@@ -20,6 +20,12 @@ bool demangle_looks_mangled(struct span name) {
            (span_starts_with(name, "ZN") && name.size > 2 && is_digit(name.data[2]));
 }
 
+static void start_output(struct demangle_output *output) {
+    output->text->size = output->before;
+    output->left = DEMANGLE_OUTPUT_SIZE_MAX;
+    output->full = buffer_failed(output->text);
+}
+
 void demangle_output_add(struct demangle_output *output, const char *data, size_t size) {
     if (output->full || size > output->left) {
         output->full = true;
@@ -100,7 +106,8 @@ static bool print_name(char *name, bool only_rust, struct demangle_output *outpu
     if (legacy_size > 0 && print_with_clones(name, name + legacy_size, output, print_rust))
         return true;
     /* A C++ name may look like that too; what Rust's printer left behind goes. */
-    return !only_rust && !output->full && print_with_clones(name, suffix, output, cxx_print);
+    start_output(output);
+    return !only_rust && print_with_clones(name, suffix, output, cxx_print);
 }
 
 bool demangle(struct span name, struct buffer *ret_text) {
@@ -115,10 +122,11 @@ bool demangle(struct span name, struct buffer *ret_text) {
     copy[0] = '_';
     memcpy(copy + only_rust, rest.data, rest.size);
     copy[only_rust + rest.size] = '\0';
-    size_t before = ret_text->size;
-    struct demangle_output output = {.text = ret_text, .left = DEMANGLE_OUTPUT_SIZE_MAX};
-    if (print_name(copy, only_rust, &output))
+    struct demangle_output output = {.text = ret_text, .before = ret_text->size};
+    start_output(&output);
+    /* "_RC0" names the nameless. */
+    if (print_name(copy, only_rust, &output) && ret_text->size > output.before)
         return true;
-    ret_text->size = before;
+    ret_text->size = output.before;
     return false;
 }

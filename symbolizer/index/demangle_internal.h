@@ -7,6 +7,7 @@
 
 struct demangle_output {
     struct buffer *text;
+    size_t before; /* what the text held */
     size_t left;
     bool full;
     jmp_buf escape; /* where cxx_print leaves from */

@@ -54,8 +54,9 @@ static void rust_names_come_out_without_hash_and_crate_numbers(void **state) {
                      "utf8_idents::\u10e1\u10d0\u10ed\u10db\u10d4\u10da\u10d0\u10d3_"
                      "\u10d2\u10d4\u10db\u10e0\u10d8\u10d4\u10da\u10d8_"
                      "\u10e1\u10d0\u10d3\u10d8\u10da\u10d8");
-    /* No hash: this is C++. */
+    /* No hash, or parameters behind it: this is C++. */
     assert_demangles("_ZN4core3fmtE", "core::fmt");
+    assert_demangles("_ZN4core3fmt17h0123456789abcdefEv", "core::fmt::h0123456789abcdef()");
 }
 
 static void clone_suffixes_are_put_back(void **state) {
@@ -72,10 +73,11 @@ static void clone_suffixes_are_put_back(void **state) {
 static void what_is_no_mangled_name_stays(void **state) {
     (void)state;
     static const char *const names[] = {
-        "",          "main",     "_",           "_Z",       "_R",      "__Z",        "_Zfoo",
-        "_Z3fo",     "_Read",    "ZN",          "ZN3fooE",  "ZN3foo",  "foo.isra.0", "_Z3foov$x",
-        "_Z3foov@V", "_Z3foov.", "_Z3foov.A.b", "_RNvC1a",  "_RC1aE",  "_R0C1a",     "_ZN3foo",
-        "_RB_",      "_RIB_E",   "_RNvB_1a",    "_Z3foov ", "_RC1a.@", "_RC99a",     "_RNv1a1b",
+        "",           "main",      "_",         "_Z",       "_R",          "__Z",
+        "_Zfoo",      "_Z3fo",     "_Read",     "ZN",       "ZN3fooE",     "ZN3foo",
+        "foo.isra.0", "_Z3foov$x", "_Z3foov@V", "_Z3foov.", "_Z3foov.A.b", "_RNvC1a",
+        "_RC1aE",     "_R0C1a",    "_ZN3foo",   "_RB_",     "_RIB_E",      "_RNvB_1a",
+        "_Z3foov ",   "_RC1a.@",   "_RC99a",    "_RC0",     "_RNv1a1b",
     };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         assert_stays(span_cstr(names[i]));
