@@ -63,7 +63,7 @@ int main(int argc, char **argv) { (void)argv; return sample_leaf(argc); }
 def compile_sample(directory, name="sample", salt=1, flags=("-g", "-O1"), source=SAMPLE):
     """A C program with a GNU build ID; another salt makes another program and another ID."""
     path = os.path.join(directory, name)
-    subprocess.run(["gcc", *flags, f"-DSALT={salt}", "-Wl,--build-id=sha1", "-x", "c", "-o", path,
+    subprocess.run(["gcc", "-Wl,--build-id=sha1", *flags, f"-DSALT={salt}", "-x", "c", "-o", path,
                     "-"], input=source.encode(), check=True)
     return path
 
