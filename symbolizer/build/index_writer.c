@@ -270,3 +270,11 @@ enum err index_writer_interval(struct index_writer *writer, struct pc_range rang
     writer->interval_count++;
     return ERR_OK;
 }
+
+uint64_t index_writer_interval_count(const struct index_writer *writer) {
+    return writer->interval_count;
+}
+
+uint64_t index_writer_location_count(const struct index_writer *writer) {
+    return writer->locations.count;
+}

@@ -57,6 +57,10 @@ enum err index_writer_interval(struct index_writer *writer, struct pc_range rang
 enum err index_writer_segment(struct index_writer *writer, const struct index_segment *segment,
                               struct error *error);
 
+/* How much there is so far, holes and joined intervals not counted. */
+uint64_t index_writer_interval_count(const struct index_writer *writer);
+uint64_t index_writer_location_count(const struct index_writer *writer);
+
 /* Once, at the end. Writes the file at the start of the fd, which is an empty file. The counts that
  * the writer knows itself (intervals, locations) replace those in `summary`. ret_size: bytes
  * written. */

@@ -1,0 +1,121 @@
+#include "symbolizer/build/object_resolver.h"
+
+#include <stdlib.h>
+
+#include "base/buffer.h"
+#include "symbolizer/build/object_inputs.h"
+#include "symbolizer/index/demangle.h"
+
+struct object_resolver {
+    struct object_inputs inputs;
+    struct frame_list symbol; /* one symbol's frame at a time */
+};
+
+enum err object_resolver_new(const struct job_input *inputs, size_t input_count,
+                             struct object_resolver **ret_resolver, struct error *error) {
+    CLEANUP(cleanup_object_resolver)
+    struct object_resolver *resolver = calloc(1, sizeof(*resolver));
+    if (!resolver)
+        return error_set(error, ERR_NO_MEMORY, "no memory for a resolver");
+    enum err err = object_inputs_open(&resolver->inputs, inputs, input_count, 0, error);
+    if (err == ERR_OK)
+        *ret_resolver = TAKE(resolver);
+    return err;
+}
+
+void object_resolver_free(struct object_resolver *resolver) {
+    if (!resolver)
+        return;
+    frame_list_clear(&resolver->symbol);
+    object_inputs_clear(&resolver->inputs);
+    free(resolver);
+}
+
+/* The symbol at pc: .symtab before .dynsym, the main input before the debug one. */
+static enum err find_symbol(struct object_resolver *resolver, uint64_t pc,
+                            struct symbol_frame *ret_symbol, bool *ret_found, struct error *error) {
+    *ret_found = false;
+    for (size_t i = 0; i < resolver->inputs.file_count; i++) {
+        struct symbol_source *source = resolver->inputs.symtabs[i];
+        enum err err = source->ops->resolve(source, pc, &resolver->symbol, error);
+        if (err)
+            return err;
+        if (resolver->symbol.count == 0)
+            continue;
+        const struct symbol_frame *frame = &resolver->symbol.frames[0];
+        bool better = frame->origin == SYMBOL_ORIGIN_SYMTAB && *ret_found &&
+                      ret_symbol->origin != SYMBOL_ORIGIN_SYMTAB;
+        if (!*ret_found || better)
+            *ret_symbol = *frame;
+        *ret_found = true;
+    }
+    return ERR_OK;
+}
+
+/* What DWARF knows of an address but a name: rows alone are named by the symbol there, a nameless
+ * function by the one at its entry. */
+static enum err name_by_symbol(struct object_resolver *resolver, uint64_t pc,
+                               struct frame_list *frames, struct error *error) {
+    struct symbol_frame *outermost = &frames->frames[frames->count - 1];
+    struct symbol_frame symbol;
+    bool found;
+    if (outermost->name.size > 0)
+        return ERR_OK;
+    bool rows_alone = !outermost->has_entry_pc;
+    enum err err =
+        find_symbol(resolver, rows_alone ? pc : outermost->entry_pc, &symbol, &found, error);
+    if (err)
+        return err;
+    if (found) {
+        outermost->name = symbol.name;
+        outermost->origin = symbol.origin;
+        if (rows_alone) {
+            outermost->entry_pc = symbol.entry_pc;
+            outermost->has_entry_pc = true;
+        }
+    } else if (rows_alone && outermost->line == 0) {
+        frames->count = 0; /* neither a name nor a line is no answer */
+    }
+    return ERR_OK;
+}
+
+static void try_names(struct frame_list *frames) {
+    struct buffer text = {.size_max = DEMANGLE_OUTPUT_SIZE_MAX};
+    for (size_t i = 0; i < frames->count; i++) {
+        struct symbol_frame *frame = &frames->frames[i];
+        if (demangle_looks_mangled(frame->name) && demangle(frame->name, &text))
+            frame->flags |= SYMBOL_DEMANGLES;
+        buffer_clear(&text);
+    }
+}
+
+static enum err resolve(struct object_resolver *resolver, uint64_t pc, struct frame_list *frames,
+                        struct error *error) {
+    struct symbol_source *dwarf = resolver->inputs.dwarf;
+    frames->count = 0;
+    if (dwarf) {
+        enum err err = dwarf->ops->resolve(dwarf, pc, frames, error);
+        if (err)
+            return err;
+    }
+    if (frames->count > 0)
+        return name_by_symbol(resolver, pc, frames, error);
+    struct symbol_frame symbol;
+    bool found;
+    enum err err = find_symbol(resolver, pc, &symbol, &found, error);
+    return !err && found ? frame_list_add(frames, &symbol, error) : err;
+}
+
+enum err object_resolver_resolve(struct object_resolver *resolver, uint64_t pc,
+                                 struct frame_list *frames, enum symbol_miss *ret_miss,
+                                 struct error *error) {
+    enum err err = resolve(resolver, pc, frames, error);
+    if (err)
+        return err;
+    try_names(frames);
+    if (frames->count == 0)
+        *ret_miss = SYMBOL_MISS_NO_RANGE;
+    else
+        *ret_miss = frames->frames[0].line ? SYMBOL_MISS_NONE : SYMBOL_MISS_NO_LINE;
+    return ERR_OK;
+}
