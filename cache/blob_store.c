@@ -1,22 +1,13 @@
 #include "cache/blob_store.h"
 
-#include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/fault.h"
 #include "base/fd.h"
-
-#define TEMP_NAME_SIZE 33 /* 32 hex digits and NUL */
-#define FOLDER_COUNT 256
-#define FOLDER_NAME_SIZE 3
+#include "cache/digest_files.h"
 
 struct blob_store {
     int blobs;
@@ -28,72 +19,22 @@ enum writer_state { WRITER_OPEN, WRITER_SEALED, WRITER_PUBLISHED, WRITER_BROKEN 
 struct blob_writer {
     struct blob_store *store;
     enum writer_state state;
+    struct temp_file file;
     int fd; /* for writing; -1 once sealed */
     uint64_t size;
     uint64_t size_max;
     struct hash_sha256 hash;
     struct digest digest; /* once sealed */
-    char name[TEMP_NAME_SIZE];
 };
-
-/* Where a digest lives: folder/name. */
-struct place {
-    char folder[FOLDER_NAME_SIZE];
-    char name[DIGEST_HEX_SIZE];
-};
-
-static struct place place_of(const struct digest *digest) {
-    char hex[DIGEST_HEX_SIZE];
-    digest_to_hex(digest, hex);
-    struct place place = {0};
-    memcpy(place.folder, hex, FOLDER_NAME_SIZE - 1);
-    strcpy(place.name, hex + FOLDER_NAME_SIZE - 1);
-    return place;
-}
-
-static enum err open_folder(int parent, const char *name, int *ret_fd, struct error *error) {
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return error_set_errno(error, ERR_IO, errno, "cannot open directory %s", name);
-    *ret_fd = fd;
-    return ERR_OK;
-}
-
-static enum err make_folder(int parent, const char *name, int *ret_fd, struct error *error) {
-    enum err err = fd_make_directory(parent, name, error);
-    return err == ERR_OK ? open_folder(parent, name, ret_fd, error) : err;
-}
-
-static enum err sync_folder(int fd, const char *name, struct error *error) {
-    if (fsync(fd) < 0)
-        return error_set_errno(error, ERR_IO, errno, "cannot sync directory %s", name);
-    return ERR_OK;
-}
-
-/* All folders exist and are on disk before the first blob, so that publishing has one directory
- * entry to make durable and no race about who makes the folder. */
-static enum err make_folders(struct blob_store *store, int data_directory, struct error *error) {
-    enum err err = make_folder(data_directory, "blobs", &store->blobs, error);
-    if (err == ERR_OK)
-        err = make_folder(data_directory, "tmp", &store->temp, error);
-    for (unsigned i = 0; err == ERR_OK && i < FOLDER_COUNT; i++) {
-        char name[FOLDER_NAME_SIZE];
-        snprintf(name, sizeof(name), "%02x", i & 0xffu);
-        err = fd_make_directory(store->blobs, name, error);
-    }
-    if (err == ERR_OK)
-        err = sync_folder(store->blobs, "blobs", error);
-    if (err == ERR_OK)
-        err = sync_folder(data_directory, "of the data", error);
-    return err;
-}
 
 enum err blob_store_open(int data_directory, struct blob_store **ret_store, struct error *error) {
     CLEANUP(cleanup_blob_store) struct blob_store *store = malloc(sizeof(*store));
     if (!store)
         return error_set(error, ERR_NO_MEMORY, "no memory for a blob store");
     *store = (struct blob_store){.blobs = -1, .temp = -1};
-    enum err err = make_folders(store, data_directory, error);
+    enum err err = digest_files_open_folder(data_directory, "tmp", &store->temp, error);
+    if (err == ERR_OK)
+        err = digest_files_open_root(data_directory, "blobs", &store->blobs, error);
     if (err == ERR_OK)
         *ret_store = TAKE(store);
     return err;
@@ -107,48 +48,8 @@ void blob_store_free(struct blob_store *store) {
     free(store);
 }
 
-static void close_directory(DIR **directory) {
-    if (*directory)
-        closedir(*directory);
-}
-
 enum err blob_store_sweep(struct blob_store *store, uint64_t *ret_removed, struct error *error) {
-    CLEANUP(cleanup_fd) int fd = -1;
-    enum err err = open_folder(store->temp, ".", &fd, error);
-    if (err != ERR_OK)
-        return err;
-    CLEANUP(close_directory) DIR *directory = fdopendir(fd);
-    if (!directory)
-        return error_set_errno(error, ERR_IO, errno, "cannot list tmp");
-    (void)TAKE_FD(fd);
-    uint64_t removed = 0;
-    struct dirent *entry;
-    while ((errno = 0, entry = readdir(directory))) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        if (unlinkat(store->temp, entry->d_name, 0) < 0)
-            return error_set_errno(error, ERR_IO, errno, "cannot remove tmp/%s", entry->d_name);
-        removed++;
-    }
-    if (errno != 0)
-        return error_set_errno(error, ERR_IO, errno, "cannot list tmp");
-    *ret_removed = removed;
-    return ERR_OK;
-}
-
-static enum err open_temp(struct blob_writer *writer, struct error *error) {
-    uint8_t random[(TEMP_NAME_SIZE - 1) / 2];
-    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-        return error_set_errno(error, ERR_IO, errno, "no random bytes for a name");
-    char name[TEMP_NAME_SIZE];
-    hex_encode(span_of(random, sizeof(random)), name);
-    int fd = openat(writer->store->temp, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return error_set_errno(error, errno == ENOSPC ? ERR_EXHAUSTED : ERR_IO, errno,
-                               "cannot make a temporary file");
-    writer->fd = fd;
-    memcpy(writer->name, name, sizeof(name));
-    return ERR_OK;
+    return digest_files_sweep(store->temp, ret_removed, error);
 }
 
 enum err blob_writer_open(struct blob_store *store, uint64_t size_max,
@@ -158,7 +59,7 @@ enum err blob_writer_open(struct blob_store *store, uint64_t size_max,
         return error_set(error, ERR_NO_MEMORY, "no memory for a blob writer");
     *writer = (struct blob_writer){.store = store, .fd = -1, .size_max = size_max};
     hash_sha256_init(&writer->hash);
-    enum err err = open_temp(writer, error);
+    enum err err = temp_file_open(store->temp, &writer->file, &writer->fd, error);
     if (err != ERR_OK)
         return err;
     FAULT_POINT("blob.after_open");
@@ -168,9 +69,7 @@ enum err blob_writer_open(struct blob_store *store, uint64_t size_max,
 
 /* Gives the space back at once: on a full disk others wait for it. */
 static void drop_temp(struct blob_writer *writer) {
-    if (writer->name[0] != '\0')
-        unlinkat(writer->store->temp, writer->name, 0);
-    writer->name[0] = '\0';
+    temp_file_remove(&writer->file);
     writer->fd = fd_close(writer->fd);
 }
 
@@ -225,7 +124,7 @@ enum err blob_writer_open_sealed(struct blob_writer *writer, int *ret_fd, struct
         return blob_store_open_blob(writer->store, &writer->digest, ret_fd, error);
     if (writer->state != WRITER_SEALED)
         return error_set(error, ERR_STATE, "this upload is not sealed");
-    int fd = openat(writer->store->temp, writer->name, O_RDONLY | O_CLOEXEC);
+    int fd = openat(writer->file.directory, writer->file.name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return error_set_errno(error, ERR_IO, errno, "cannot open the sealed upload");
     *ret_fd = fd;
@@ -239,16 +138,16 @@ enum err blob_writer_publish(struct blob_writer *writer, struct error *error) {
         return ERR_OK;
     if (writer->state != WRITER_SEALED)
         return error_set(error, ERR_STATE, "this upload is not sealed");
-    struct place place = place_of(&writer->digest);
-    CLEANUP(cleanup_fd) int folder = -1;
-    enum err err = open_folder(writer->store->blobs, place.folder, &folder, error);
+    struct digest_place place = digest_place_of(&writer->digest, "");
+    enum err err = temp_file_move(&writer->file, writer->store->blobs, &place, error);
     if (err == ERR_OK)
-        err = fd_publish(writer->store->temp, writer->name, folder, place.name, error);
-    if (err != ERR_OK)
+        err = digest_files_sync(writer->store->blobs, &place, error);
+    if (err != ERR_OK) {
+        writer->state = WRITER_BROKEN;
         return err;
+    }
     FAULT_POINT("blob.after_publish");
     writer->state = WRITER_PUBLISHED;
-    writer->name[0] = '\0';
     return ERR_OK;
 }
 
@@ -261,30 +160,23 @@ void blob_writer_free(struct blob_writer *writer) {
 
 enum err blob_store_open_blob(struct blob_store *store, const struct digest *digest, int *ret_fd,
                               struct error *error) {
-    struct place place = place_of(digest);
-    char path[FOLDER_NAME_SIZE + DIGEST_HEX_SIZE];
-    snprintf(path, sizeof(path), "%s/%s", place.folder, place.name);
-    int fd = openat(store->blobs, path, O_RDONLY | O_CLOEXEC);
+    struct digest_place place = digest_place_of(digest, "");
+    int fd = openat(store->blobs, place.path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
-        return error_set(error, ERR_NOT_FOUND, "no blob %s", path);
+        return error_set(error, ERR_NOT_FOUND, "no blob %s", place.path);
     if (fd < 0)
-        return error_set_errno(error, ERR_IO, errno, "cannot open blob %s", path);
+        return error_set_errno(error, ERR_IO, errno, "cannot open blob %s", place.path);
     *ret_fd = fd;
     return ERR_OK;
 }
 
 enum err blob_store_remove(struct blob_store *store, const struct digest *digest,
                            struct error *error) {
-    struct place place = place_of(digest);
-    CLEANUP(cleanup_fd) int folder = -1;
-    enum err err = open_folder(store->blobs, place.folder, &folder, error);
-    if (err != ERR_OK)
-        return err;
-    if (unlinkat(folder, place.name, 0) < 0) {
+    struct digest_place place = digest_place_of(digest, "");
+    if (unlinkat(store->blobs, place.path, 0) < 0) {
         if (errno == ENOENT)
-            return error_set(error, ERR_NOT_FOUND, "no blob %s%s", place.folder, place.name);
-        return error_set_errno(error, ERR_IO, errno, "cannot remove blob %s%s", place.folder,
-                               place.name);
+            return error_set(error, ERR_NOT_FOUND, "no blob %s", place.path);
+        return error_set_errno(error, ERR_IO, errno, "cannot remove blob %s", place.path);
     }
-    return sync_folder(folder, place.folder, error);
+    return digest_files_sync(store->blobs, &place, error);
 }

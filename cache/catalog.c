@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/fault.h"
@@ -173,9 +174,8 @@ static enum err create_file(const char *path, struct error *error) {
     CLEANUP(cleanup_fd) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set_errno(error, ERR_IO, errno, "cannot open the catalog %s", path);
-    CLEANUP(cleanup_free) char *copy = strdup(path);
-    if (!copy)
-        return error_set(error, ERR_NO_MEMORY, "no memory for a path");
+    char copy[PATH_MAX]; /* dirname writes into it; a longer path could not be opened above */
+    snprintf(copy, sizeof(copy), "%s", path);
     CLEANUP(cleanup_fd) int directory = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0 || fsync(directory) < 0)
         return error_set_errno(error, ERR_IO, errno, "cannot sync the directory of %s", path);

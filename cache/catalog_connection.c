@@ -163,7 +163,7 @@ static enum err find_tenant(struct catalog_txn *txn, const char *tenant, struct 
     if (!row || strlen(tenant) >= sizeof(txn->tenant))
         return error_set(error, ERR_NOT_FOUND, "no tenant \"%.*s\"", TENANT_NAME_MAX, tenant);
     txn->tenant_id = catalog_query_i64(&query, 0);
-    strcpy(txn->tenant, tenant);
+    memcpy(txn->tenant, tenant, strlen(tenant) + 1);
     return ERR_OK;
 }
 

@@ -13,11 +13,11 @@ struct object_row {
     int64_t object_id; /* 0 before it is stored */
     struct digest digest;
     uint64_t size;
+    int64_t created_ms;
     enum artifact_type type;
     char uploader[128];
-    int trust_rank;    /* higher wins before quality; 0 until trust exists */
-    unsigned contents; /* of enum contents_flags */
-    int64_t created_ms;
+    int trust_rank;                 /* higher wins before quality; 0 until trust exists */
+    unsigned contents;              /* of enum contents_flags */
     enum verification verification; /* of the alias by which it was asked for, in lists by id */
 };
 

@@ -37,8 +37,8 @@ int catalog_fixture_tear_down(void **state) {
 }
 
 struct binary_id catalog_fixture_id(const char *prefix) {
-    char text[41] = "0000000000000000000000000000000000000000";
-    memcpy(text, prefix, strlen(prefix));
+    char text[41];
+    snprintf(text, sizeof(text), "%s%0*d", prefix, (int)(sizeof(text) - 1 - strlen(prefix)), 0);
     struct binary_id id;
     struct error error;
     assert_int_equal(binary_id_parse(BINARY_ID_GNU, span_cstr(text), &id, &error), ERR_OK);

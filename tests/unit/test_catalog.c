@@ -67,7 +67,7 @@ static struct upload_row upload_of(const char *upload_id) {
         .type = ARTIFACT_DEBUGINFO,
         .state = UPLOAD_UPLOADING,
     };
-    strcpy(row.upload_id, upload_id);
+    snprintf(row.upload_id, sizeof(row.upload_id), "%s", upload_id);
     return row;
 }
 
@@ -473,7 +473,7 @@ static void steady_readers_do_not_make_the_log_grow_for_ever(void **state) {
     pthread_t threads[3];
     for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, read_always, &reading), 0);
-    while (written < 2 * CATALOG_WAL_PAGES_MAX) {
+    while (written < (uint64_t)2 * CATALOG_WAL_PAGES_MAX) {
         assert_int_equal(catalog_write(f->catalog, insert_bulk, &next, &error), ERR_OK);
         uint64_t pages = stats_of(f).wal_pages;
         written += pages > last ? pages - last : pages;

@@ -1,6 +1,6 @@
 #include "cache/catalog_builds.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #include "cache/catalog_objects.h"
 #include "tests/support/catalog_fixture.h"
@@ -17,7 +17,8 @@ static int64_t put_object(struct catalog_fixture *f, const char *tenant, const c
 static struct digest ensure(struct catalog_fixture *f, const char *tenant, const char *key_text,
                             int64_t now_ms) {
     struct digest key = catalog_fixture_digest(key_text);
-    struct build_input input = {.object_id = put_object(f, tenant, "main"), .role = 1};
+    int64_t object_id = put_object(f, tenant, "main");
+    struct build_input input = {.object_id = object_id, .role = 1};
     struct build_row row;
     assert_int_equal(
         catalog_build_ensure(&f->txn, tenant, &key, &input, 1, now_ms, &row, &f->error), ERR_OK);
@@ -39,10 +40,9 @@ static void end(struct catalog_fixture *f, const char *tenant, const struct dige
 static void a_new_build_is_queued_with_its_inputs(void **state) {
     struct catalog_fixture *f = *state;
     struct digest key = catalog_fixture_digest("key");
-    struct build_input inputs[2] = {
-        {.object_id = put_object(f, TENANT_DEFAULT, "main"), .role = 1},
-        {.object_id = put_object(f, TENANT_DEFAULT, "debug"), .role = 2},
-    };
+    struct build_input inputs[2] = {{.role = 1}, {.role = 2}};
+    inputs[0].object_id = put_object(f, TENANT_DEFAULT, "main");
+    inputs[1].object_id = put_object(f, TENANT_DEFAULT, "debug");
     struct build_row row;
     assert_int_equal(
         catalog_build_ensure(&f->txn, TENANT_DEFAULT, &key, inputs, 2, 1000, &row, &f->error),
@@ -57,7 +57,7 @@ static void a_new_build_is_queued_with_its_inputs(void **state) {
                      ERR_OK);
     assert_int_equal(count, 2);
     const char *contents[] = {"main", "debug"};
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(contents); i++) {
         struct digest digest = catalog_fixture_digest(contents[i]);
         assert_int_equal(read[i].object_id, inputs[i].object_id);
         assert_true(digest_equal(&read[i].digest, &digest));
@@ -140,7 +140,7 @@ struct visit {
 
 static bool note_visit(void *argument, const char *tenant, const struct digest *key) {
     struct visit *visit = argument;
-    strcpy(visit->tenants[visit->count], tenant);
+    snprintf(visit->tenants[visit->count], sizeof(visit->tenants[0]), "%s", tenant);
     visit->keys[visit->count++] = *key;
     return visit->count < visit->count_max;
 }

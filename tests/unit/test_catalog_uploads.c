@@ -1,5 +1,6 @@
 #include "cache/catalog_uploads.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cache/catalog_objects.h"
@@ -15,8 +16,8 @@ static struct upload_row row_of(const char *upload_id, const char *id_prefix, co
         .uploader = "agent",
         .started_ms = 1000,
     };
-    strcpy(row.upload_id, upload_id);
-    strcpy(row.hash, hash);
+    snprintf(row.upload_id, sizeof(row.upload_id), "%s", upload_id);
+    snprintf(row.hash, sizeof(row.hash), "%s", hash);
     return row;
 }
 
@@ -98,8 +99,8 @@ static void an_update_changes_state_reason_end_and_object(void **state) {
     struct object_row object = {.digest = catalog_fixture_digest("x"), .type = ARTIFACT_DEBUGINFO};
     assert_int_equal(
         catalog_object_put(&f->txn, TENANT_DEFAULT, &object, &row.object_id, &f->error), ERR_OK);
-    strcpy(row.reason, "because");
-    strcpy(row.hash, "not written");
+    memcpy(row.reason, "because", sizeof("because"));
+    memcpy(row.hash, "not written", sizeof("not written"));
     update(f, TENANT_DEFAULT, &row, UPLOAD_UPLOADED, 5000);
     struct upload_row read = get(f, "u1");
     assert_int_equal(read.state, UPLOAD_UPLOADED);
