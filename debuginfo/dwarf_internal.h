@@ -58,6 +58,17 @@ struct dwarf_file {
     uint32_t sink_number; /* in the present push; 0: not asked for yet */
 };
 
+struct dwarf_row {
+    uint64_t address;
+    uint32_t sequence;
+    uint32_t file; /* index in the unit's table; what is not there means the unit's own file */
+    uint32_t line;
+    uint32_t column;
+    uint32_t discriminator;
+    bool is_stmt;
+    bool end_sequence;
+};
+
 struct dwarf_unit {
     Dwarf_Die die;
     uint64_t offset; /* of the unit DIE; in .debug_types for the type units of DWARF 4 */
@@ -76,6 +87,10 @@ struct dwarf_unit {
     bool functions_read;
     struct dwarf_function *functions;
     size_t function_count;
+
+    bool rows_read;
+    struct dwarf_row *rows; /* as dwarf_visit_rows gives them */
+    size_t row_count;
 
     bool scopes_read;
     struct dwarf_scope *scopes; /* ascending die_address */
@@ -213,25 +228,25 @@ enum err dwarf_file_read(struct dwarf_source *source, struct dwarf_unit *unit, u
 bool dwarf_read_file_index(Dwarf_Die *die, unsigned attribute, const struct dwarf_unit *unit,
                            uint64_t *ret_index);
 
-struct dwarf_row {
-    uint64_t address;
-    uint32_t sequence;
-    uint64_t file; /* index in the unit's table; what is not there means the unit's own file */
-    uint32_t line;
-    uint32_t column;
-    uint32_t discriminator;
-    bool is_stmt;
-    bool end_sequence;
-};
-
 struct dwarf_row_visitor {
     enum err (*row)(struct dwarf_row_visitor *visitor, const struct dwarf_row *row,
                     struct error *error);
 };
 
-/* The live rows of a unit's line table, sequence by sequence. */
+/* The live rows of a unit's line table, ascending; the sequences do not overlap. */
 enum err dwarf_visit_rows(struct dwarf_source *source, struct dwarf_unit *unit,
                           struct dwarf_row_visitor *visitor, bool *ret_damaged,
+                          struct error *error);
+
+/* What answers at an address. */
+struct dwarf_place {
+    const struct dwarf_function *function; /* the smallest that covers it; NULL: none */
+    struct dwarf_unit *unit;               /* the function's */
+    const struct dwarf_row *row;           /* of the function's unit first; NULL: none */
+    struct dwarf_unit *row_unit;
+};
+
+enum err dwarf_find_place(struct dwarf_source *source, uint64_t pc, struct dwarf_place *ret_place,
                           struct error *error);
 
 enum err dwarf_push(struct symbol_source *source, struct symbol_sink *sink, struct error *error);

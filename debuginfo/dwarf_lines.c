@@ -12,7 +12,7 @@ static bool read_row(Dwarf_Line *line, struct dwarf_row *row) {
     if (!line || dwarf_lineaddr(line, &address) != 0 || dwarf_lineno(line, &number) != 0 ||
         dwarf_lineendsequence(line, &end_sequence) != 0)
         return false;
-    *row = (struct dwarf_row){.address = address, .file = UINT64_MAX, .sequence = row->sequence};
+    *row = (struct dwarf_row){.address = address, .file = UINT32_MAX, .sequence = row->sequence};
     row->line = to_u32(number);
     row->end_sequence = end_sequence;
     if (dwarf_linecol(line, &column) == 0)
@@ -21,8 +21,8 @@ static bool read_row(Dwarf_Line *line, struct dwarf_row *row) {
     dwarf_linediscriminator(line, &row->discriminator);
     Dwarf_Files *files;
     size_t file;
-    if (dwarf_line_file(line, &files, &file) == 0)
-        row->file = file;
+    if (dwarf_line_file(line, &files, &file) == 0 && file < UINT32_MAX)
+        row->file = (uint32_t)file;
     return true;
 }
 

@@ -2,44 +2,6 @@
 
 #include "debuginfo/dwarf_internal.h"
 
-struct function_collector {
-    struct dwarf_visitor visitor;
-    struct dwarf_unit *unit;
-    size_t capacity;
-};
-
-static enum err collect_function(struct dwarf_visitor *visitor, Dwarf_Die *die,
-                                 const struct range_list *ranges, uint32_t *ret_node,
-                                 struct error *error) {
-    struct function_collector *collector = (struct function_collector *)visitor;
-    struct dwarf_unit *unit = collector->unit;
-    for (size_t i = 0; i < ranges->count; i++) {
-        if (unit->function_count == collector->capacity) {
-            size_t capacity = collector->capacity ? 2 * collector->capacity : 64;
-            struct dwarf_function *grown = realloc(unit->functions, capacity * sizeof(*grown));
-            if (!grown)
-                return error_set(error, ERR_NO_MEMORY, "no memory for %zu functions", capacity);
-            unit->functions = grown;
-            collector->capacity = capacity;
-        }
-        unit->functions[unit->function_count++] =
-            (struct dwarf_function){.range = ranges->items[i], .die_address = die->addr};
-    }
-    *ret_node = NODE_NONE;
-    return ERR_OK;
-}
-
-static enum err read_functions(struct dwarf_source *source, struct dwarf_unit *unit,
-                               struct error *error) {
-    if (unit->functions_read)
-        return ERR_OK;
-    struct function_collector collector = {.visitor = {.function = collect_function}, .unit = unit};
-    bool damaged = false; /* what is left out here, a push reports */
-    enum err err = dwarf_visit_functions(source, &unit->die, &collector.visitor, &damaged, error);
-    unit->functions_read = !err;
-    return err;
-}
-
 struct resolve_node {
     Dwarf_Die die;
     uint32_t parent; /* NODE_NONE in the function itself */
@@ -109,130 +71,15 @@ static enum err find_in_inlined(struct dwarf_visitor *visitor, Dwarf_Die *die, u
     return ERR_OK;
 }
 
-struct row_finder {
-    struct dwarf_row_visitor visitor;
-    uint64_t pc;
-    struct dwarf_row candidate; /* the last row at or before pc in the present sequence */
-    bool has_candidate;
-    uint64_t sequence_begin;
-    bool in_sequence;
-    struct dwarf_row row; /* of the smallest sequence so far that covers pc */
-    uint64_t row_size;
-    bool found;
-};
-
-static enum err find_row(struct dwarf_row_visitor *visitor, const struct dwarf_row *row,
-                         struct error *error) {
-    (void)error;
-    struct row_finder *finder = (struct row_finder *)visitor;
-    if (!row->end_sequence) {
-        if (!finder->in_sequence)
-            finder->sequence_begin = row->address;
-        finder->in_sequence = true;
-        if (row->address <= finder->pc) {
-            finder->candidate = *row;
-            finder->has_candidate = true;
-        }
-        return ERR_OK;
-    }
-    uint64_t size = row->address - finder->sequence_begin;
-    if (finder->has_candidate && finder->pc < row->address &&
-        (!finder->found || size < finder->row_size)) {
-        finder->row = finder->candidate;
-        finder->row_size = size;
-        finder->found = true;
-    }
-    finder->in_sequence = finder->has_candidate = false;
-    return ERR_OK;
-}
-
 struct resolve {
     struct dwarf_source *source;
     uint64_t pc;
-    struct dwarf_unit *unit;           /* of the best function; NULL: no function */
-    const struct dwarf_function *best; /* the smallest that covers pc */
-    struct dwarf_unit *row_unit;       /* NULL: no row */
-    struct dwarf_row row;
-    struct buffer scratch;
+    struct dwarf_place place;
+    struct buffer scratch; /* of a composed name */
 };
 
 static void cleanup_resolve(struct resolve *resolve) {
     buffer_clear(&resolve->scratch);
-}
-
-static enum err find_function_in(struct resolve *resolve, struct dwarf_unit *unit,
-                                 struct error *error) {
-    enum err err = read_functions(resolve->source, unit, error);
-    for (size_t i = 0; !err && i < unit->function_count; i++) {
-        const struct dwarf_function *function = &unit->functions[i];
-        struct pc_range range = function->range;
-        if (resolve->pc < range.begin || resolve->pc >= range.end)
-            continue;
-        if (!resolve->best ||
-            range.end - range.begin < resolve->best->range.end - resolve->best->range.begin) {
-            resolve->unit = unit;
-            resolve->best = function;
-        }
-    }
-    return err;
-}
-
-static enum err find_row_in(struct resolve *resolve, struct dwarf_unit *unit, struct error *error) {
-    struct row_finder finder = {.visitor = {.row = find_row}, .pc = resolve->pc};
-    bool damaged = false;
-    enum err err = dwarf_visit_rows(resolve->source, unit, &finder.visitor, &damaged, error);
-    if (!err && finder.found) {
-        resolve->row = finder.row;
-        resolve->row_unit = unit;
-    }
-    return err;
-}
-
-/* The units that say they cover pc or, if `hidden`, the others that may do so all the same. */
-static bool is_candidate(const struct resolve *resolve, const struct dwarf_unit *unit,
-                         bool hidden) {
-    if (!unit->has_code)
-        return false;
-    bool says_so = range_list_covers(&unit->ranges, resolve->pc);
-    return hidden ? !says_so && unit->may_have_more : says_so;
-}
-
-static enum err search_functions(struct resolve *resolve, bool hidden, struct error *error) {
-    struct dwarf_source *source = resolve->source;
-    for (size_t i = 0; i < source->unit_count; i++) {
-        if (!is_candidate(resolve, &source->units[i], hidden))
-            continue;
-        enum err err = find_function_in(resolve, &source->units[i], error);
-        if (err)
-            return err;
-    }
-    return ERR_OK;
-}
-
-static enum err search_rows(struct resolve *resolve, bool hidden, struct error *error) {
-    struct dwarf_source *source = resolve->source;
-    for (size_t i = 0; i < source->unit_count && !resolve->row_unit; i++) {
-        if (!is_candidate(resolve, &source->units[i], hidden))
-            continue;
-        enum err err = find_row_in(resolve, &source->units[i], error);
-        if (err)
-            return err;
-    }
-    return ERR_OK;
-}
-
-/* Unit ranges may be missing but, where they are, they say which units to read. */
-static enum err search(struct resolve *resolve, struct error *error) {
-    enum err err = search_functions(resolve, false, error);
-    if (!err && !resolve->best)
-        err = search_functions(resolve, true, error);
-    if (!err && resolve->unit)
-        err = find_row_in(resolve, resolve->unit, error);
-    if (!err && !resolve->row_unit)
-        err = search_rows(resolve, false, error);
-    if (!err && !resolve->row_unit)
-        err = search_rows(resolve, true, error);
-    return err;
 }
 
 static enum err fill_path(struct resolve *resolve, struct dwarf_unit *unit, uint64_t index,
@@ -245,24 +92,25 @@ static enum err fill_path(struct resolve *resolve, struct dwarf_unit *unit, uint
 }
 
 static enum err fill_row(struct resolve *resolve, struct symbol_frame *frame, struct error *error) {
-    if (!resolve->row_unit)
+    const struct dwarf_row *row = resolve->place.row;
+    if (!row)
         return ERR_OK;
-    frame->line = resolve->row.line;
-    frame->column = resolve->row.column;
-    frame->discriminator = resolve->row.discriminator;
-    return fill_path(resolve, resolve->row_unit, resolve->row.file, &frame->file, error);
+    frame->line = row->line;
+    frame->column = row->column;
+    frame->discriminator = row->discriminator;
+    return fill_path(resolve, resolve->place.row_unit, row->file, &frame->file, error);
 }
 
 static enum err fill_call(struct resolve *resolve, Dwarf_Die *inlined, struct symbol_frame *frame,
                           struct error *error) {
     struct dwarf_call call;
-    dwarf_call_read(inlined, resolve->unit, &call);
+    dwarf_call_read(inlined, resolve->place.unit, &call);
     frame->line = call.line;
     frame->column = call.column;
     frame->discriminator = call.discriminator;
     if (!call.has_file)
         return ERR_OK;
-    return fill_path(resolve, resolve->unit, call.file, &frame->file, error);
+    return fill_path(resolve, resolve->place.unit, call.file, &frame->file, error);
 }
 
 static enum err fill_subject(struct resolve *resolve, Dwarf_Die *die, struct symbol_frame *frame,
@@ -303,7 +151,7 @@ static enum err add_frames(struct resolve *resolve, struct inline_finder *finder
 static enum err resolve_function(struct resolve *resolve, struct frame_list *frames,
                                  struct error *error) {
     Dwarf_Die die;
-    if (!dwarf_die_addr_die(resolve->source->dwarf, resolve->best->die_address, &die))
+    if (!dwarf_die_addr_die(resolve->source->dwarf, resolve->place.function->die_address, &die))
         return ERR_OK;
     CLEANUP(cleanup_inline_finder)
     struct inline_finder finder = {
@@ -333,12 +181,12 @@ enum err dwarf_resolve(struct symbol_source *base, uint64_t pc, struct frame_lis
     if (!elf_file_is_executable(source->file, pc))
         return ERR_OK;
     CLEANUP(cleanup_resolve) struct resolve resolve = {.source = source, .pc = pc};
-    enum err err = search(&resolve, error);
+    enum err err = dwarf_find_place(source, pc, &resolve.place, error);
     if (err)
         return err;
-    if (resolve.best)
+    if (resolve.place.function)
         return resolve_function(&resolve, frames, error);
-    if (resolve.row_unit)
+    if (resolve.place.row)
         return resolve_row(&resolve, frames, error);
     return ERR_OK;
 }

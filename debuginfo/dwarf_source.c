@@ -11,6 +11,7 @@ static void unit_clear(struct dwarf_unit *unit) {
     range_list_clear(&unit->ranges);
     free(unit->files);
     free(unit->functions);
+    free(unit->rows);
     free(unit->scopes);
 }
 

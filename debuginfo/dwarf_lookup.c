@@ -1,0 +1,171 @@
+/*
+ * Which function and which row answer at an address. A unit is read when an address first leads to
+ * it and then remembered, so that the second address in it costs a search alone.
+ */
+#include <stdlib.h>
+
+#include "debuginfo/dwarf_internal.h"
+
+struct function_collector {
+    struct dwarf_visitor visitor;
+    struct dwarf_unit *unit;
+    size_t capacity;
+};
+
+static enum err collect_function(struct dwarf_visitor *visitor, Dwarf_Die *die,
+                                 const struct range_list *ranges, uint32_t *ret_node,
+                                 struct error *error) {
+    struct function_collector *collector = (struct function_collector *)visitor;
+    struct dwarf_unit *unit = collector->unit;
+    for (size_t i = 0; i < ranges->count; i++) {
+        if (unit->function_count == collector->capacity) {
+            size_t capacity = collector->capacity ? 2 * collector->capacity : 64;
+            struct dwarf_function *grown = realloc(unit->functions, capacity * sizeof(*grown));
+            if (!grown)
+                return error_set(error, ERR_NO_MEMORY, "no memory for %zu functions", capacity);
+            unit->functions = grown;
+            collector->capacity = capacity;
+        }
+        unit->functions[unit->function_count++] =
+            (struct dwarf_function){.range = ranges->items[i], .die_address = die->addr};
+    }
+    *ret_node = NODE_NONE;
+    return ERR_OK;
+}
+
+static enum err read_functions(struct dwarf_source *source, struct dwarf_unit *unit,
+                               struct error *error) {
+    if (unit->functions_read)
+        return ERR_OK;
+    unit->function_count = 0;
+    struct function_collector collector = {.visitor = {.function = collect_function}, .unit = unit};
+    bool damaged = false; /* what is left out here, a push reports */
+    enum err err = dwarf_visit_functions(source, &unit->die, &collector.visitor, &damaged, error);
+    unit->functions_read = !err;
+    return err;
+}
+
+struct row_collector {
+    struct dwarf_row_visitor visitor;
+    struct dwarf_unit *unit;
+    size_t capacity;
+};
+
+static enum err collect_row(struct dwarf_row_visitor *visitor, const struct dwarf_row *row,
+                            struct error *error) {
+    struct row_collector *collector = (struct row_collector *)visitor;
+    struct dwarf_unit *unit = collector->unit;
+    if (unit->row_count == collector->capacity) {
+        size_t capacity = collector->capacity ? 2 * collector->capacity : 256;
+        struct dwarf_row *grown = realloc(unit->rows, capacity * sizeof(*grown));
+        if (!grown)
+            return error_set(error, ERR_NO_MEMORY, "no memory for %zu line rows", capacity);
+        unit->rows = grown;
+        collector->capacity = capacity;
+    }
+    unit->rows[unit->row_count++] = *row;
+    return ERR_OK;
+}
+
+static enum err read_rows(struct dwarf_source *source, struct dwarf_unit *unit,
+                          struct error *error) {
+    if (unit->rows_read)
+        return ERR_OK;
+    unit->row_count = 0;
+    struct row_collector collector = {.visitor = {.row = collect_row}, .unit = unit};
+    bool damaged = false;
+    enum err err = dwarf_visit_rows(source, unit, &collector.visitor, &damaged, error);
+    unit->rows_read = !err;
+    return err;
+}
+
+/*
+ * The rows of a unit come ascending over all its sequences, which do not overlap (dwarf_lines.c).
+ * So the last row at or before pc decides: an end marker says that pc is in no sequence.
+ */
+static const struct dwarf_row *find_row(const struct dwarf_unit *unit, uint64_t pc) {
+    size_t low = 0;
+    size_t high = unit->row_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (unit->rows[middle].address <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || unit->rows[low - 1].end_sequence)
+        return NULL;
+    return &unit->rows[low - 1];
+}
+
+static uint64_t size_of(struct pc_range range) {
+    return range.end - range.begin;
+}
+
+static enum err find_function_in(struct dwarf_source *source, struct dwarf_unit *unit, uint64_t pc,
+                                 struct dwarf_place *place, struct error *error) {
+    enum err err = read_functions(source, unit, error);
+    for (size_t i = 0; !err && i < unit->function_count; i++) {
+        const struct dwarf_function *function = &unit->functions[i];
+        if (pc < function->range.begin || pc >= function->range.end)
+            continue;
+        if (!place->function || size_of(function->range) < size_of(place->function->range)) {
+            place->function = function;
+            place->unit = unit;
+        }
+    }
+    return err;
+}
+
+static enum err find_row_in(struct dwarf_source *source, struct dwarf_unit *unit, uint64_t pc,
+                            struct dwarf_place *place, struct error *error) {
+    enum err err = read_rows(source, unit, error);
+    if (err)
+        return err;
+    place->row = find_row(unit, pc);
+    place->row_unit = place->row ? unit : NULL;
+    return ERR_OK;
+}
+
+/* The units that say they cover pc or, if `hidden`, the others that may do so all the same. */
+static bool is_candidate(const struct dwarf_unit *unit, uint64_t pc, bool hidden) {
+    if (!unit->has_code)
+        return false;
+    bool says_so = range_list_covers(&unit->ranges, pc);
+    return hidden ? !says_so && unit->may_have_more : says_so;
+}
+
+static enum err search_functions(struct dwarf_source *source, uint64_t pc, bool hidden,
+                                 struct dwarf_place *place, struct error *error) {
+    enum err err = ERR_OK;
+    for (size_t i = 0; !err && i < source->unit_count; i++)
+        if (is_candidate(&source->units[i], pc, hidden))
+            err = find_function_in(source, &source->units[i], pc, place, error);
+    return err;
+}
+
+static enum err search_rows(struct dwarf_source *source, uint64_t pc, bool hidden,
+                            struct dwarf_place *place, struct error *error) {
+    enum err err = ERR_OK;
+    for (size_t i = 0; !err && !place->row && i < source->unit_count; i++)
+        if (is_candidate(&source->units[i], pc, hidden))
+            err = find_row_in(source, &source->units[i], pc, place, error);
+    return err;
+}
+
+enum err dwarf_find_place(struct dwarf_source *source, uint64_t pc, struct dwarf_place *ret_place,
+                          struct error *error) {
+    struct dwarf_place place = {0};
+    enum err err = search_functions(source, pc, false, &place, error);
+    if (!err && !place.function)
+        err = search_functions(source, pc, true, &place, error);
+    if (!err && place.unit)
+        err = find_row_in(source, place.unit, pc, &place, error);
+    if (!err && !place.row)
+        err = search_rows(source, pc, false, &place, error);
+    if (!err && !place.row)
+        err = search_rows(source, pc, true, &place, error);
+    if (!err)
+        *ret_place = place;
+    return err;
+}
