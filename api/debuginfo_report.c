@@ -141,7 +141,7 @@ static const char *upload_state_name(enum upload_state state) {
     static const char *const names[] = {
         [UPLOAD_UPLOADING] = "uploading", [UPLOAD_UPLOADED] = "uploaded",
         [UPLOAD_FAILED] = "failed",       [UPLOAD_PURGED] = "purged",
-        [UPLOAD_ABANDONED] = "abandoned",
+        [UPLOAD_ABANDONED] = "abandoned", [UPLOAD_INTERRUPTED] = "interrupted",
     };
     return names[state];
 }
