@@ -246,7 +246,7 @@ enum err debuginfo_report(const struct module_resolver *resolver,
     struct module_state state = {0};
     enum err err = catalog_read(resolver->catalog, read_holdings, holdings, error);
     if (err == ERR_OK)
-        err = module_resolver_read(resolver, context, &id, 1, &state, error);
+        err = module_resolver_read(resolver, context, id, 1, &state, error);
     if (err != ERR_OK)
         return err;
     bool known = holdings->object_count > 0 || holdings->has_upload || state.has_build;

@@ -62,17 +62,15 @@ void json_writer_key(struct json_writer *writer, const char *key) {
 static void append_escape(struct buffer *out, unsigned char byte) {
     static const char shorts[] = {
         ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
-    char escape[6] = {'\\', (char)byte};
-    size_t size = 2;
-    if (byte < sizeof(shorts) && shorts[byte]) {
-        escape[1] = shorts[byte];
-    } else if (byte < 0x20) {
-        memcpy(escape, "\\u00", 4);
-        escape[4] = "01"[byte >> 4];
-        escape[5] = "0123456789abcdef"[byte & 15];
-        size = 6;
+    char letter = (char)byte;
+    if (byte < sizeof(shorts) && shorts[byte])
+        letter = shorts[byte];
+    if ((unsigned char)letter < 0x20) {
+        buffer_printf(out, "\\u%04x", byte);
+        return;
     }
-    buffer_append(out, escape, size);
+    buffer_append_byte(out, '\\');
+    buffer_append_byte(out, letter);
 }
 
 static bool is_plain(unsigned char byte) {

@@ -21,7 +21,7 @@ const char *module_status_name(enum module_status status) {
 
 struct catalog_question {
     const char *tenant;
-    const struct binary_id *const *ids;
+    const struct binary_id *ids;
     size_t count;
     struct module_state *states;
     struct build_row *builds; /* by position; state 0 where there is none */
@@ -52,7 +52,7 @@ static enum err read_all(struct catalog_txn *txn, void *argument, struct error *
     for (size_t i = 0; i < question->count; i++) {
         question->states[i] = (struct module_state){0};
         question->builds[i] = (struct build_row){0};
-        enum err err = read_one(txn, question->tenant, question->ids[i], &question->states[i],
+        enum err err = read_one(txn, question->tenant, &question->ids[i], &question->states[i],
                                 &question->builds[i], error);
         if (err != ERR_OK)
             return err;
@@ -140,9 +140,8 @@ static enum err settle_all(const struct module_resolver *resolver,
 }
 
 enum err module_resolver_read(const struct module_resolver *resolver,
-                              const struct request_context *context,
-                              const struct binary_id *const *ids, size_t count,
-                              struct module_state *ret_states, struct error *error) {
+                              const struct request_context *context, const struct binary_id *ids,
+                              size_t count, struct module_state *ret_states, struct error *error) {
     CLEANUP(cleanup_free) struct build_row *builds = calloc(count + 1, sizeof(*builds));
     if (!builds)
         return error_set(error, ERR_NO_MEMORY, "no memory for %zu modules", count);

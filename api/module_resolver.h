@@ -45,6 +45,5 @@ struct module_resolver {
 
 /* All from one state of the catalog. Blocks for the disk. On failure nothing is handed out. */
 enum err module_resolver_read(const struct module_resolver *resolver,
-                              const struct request_context *context,
-                              const struct binary_id *const *ids, size_t count,
-                              struct module_state *ret_states, struct error *error);
+                              const struct request_context *context, const struct binary_id *ids,
+                              size_t count, struct module_state *ret_states, struct error *error);

@@ -105,13 +105,13 @@ static enum err look_up(struct symbolize_batch *batch, size_t position, struct e
 }
 
 /* The modules without an answer, by position. */
-static size_t collect_open(struct symbolize_batch *batch, const struct binary_id **ids,
+static size_t collect_open(struct symbolize_batch *batch, struct binary_id *ids,
                            size_t *positions) {
     size_t count = 0;
     for (size_t i = 0; i < batch->request.module_count; i++) {
         if (!is_open(&batch->results[i].state) || deny_module(batch, i))
             continue;
-        ids[count] = &batch->request.modules[i].id;
+        ids[count] = batch->request.modules[i].id;
         positions[count++] = i;
     }
     return count;
@@ -119,7 +119,7 @@ static size_t collect_open(struct symbolize_batch *batch, const struct binary_id
 
 enum err symbolize_batch_resolve(struct symbolize_batch *batch, struct error *error) {
     size_t room = batch->request.module_count + 1;
-    CLEANUP(cleanup_free) const struct binary_id **ids = calloc(room, sizeof(*ids));
+    CLEANUP(cleanup_free) struct binary_id *ids = calloc(room, sizeof(*ids));
     CLEANUP(cleanup_free) size_t *positions = calloc(room, sizeof(*positions));
     CLEANUP(cleanup_free) struct module_state *states = calloc(room, sizeof(*states));
     if (!ids || !positions || !states)
