@@ -77,7 +77,7 @@ static enum err open_directory(struct server *server, struct error *error) {
 
 static enum err open_catalog(struct server *server, struct error *error) {
     char path[SERVER_PATH_MAX + 16];
-    snprintf(path, sizeof(path), "%s/catalog.db", server->options->data_directory);
+    snprintf(path, sizeof(path), "%s/catalog.sqlite", server->options->data_directory);
     return catalog_open(path, &server->catalog, error);
 }
 
