@@ -22,8 +22,8 @@ WORKER = os.path.join(service.BUILD, "symbolizer-worker")
 CHAIN = """
 volatile int sink;
 namespace shapes {
-static inline __attribute__((always_inline)) int leaf(int x) { return sink = x * SALT; }
-static inline __attribute__((always_inline)) int middle(int x) {
+inline __attribute__((always_inline)) int leaf(int x) { return sink = x * SALT; }
+inline __attribute__((always_inline)) int middle(int x) {
     return leaf(x) + 1;
 }
 __attribute__((noinline)) int outer(int x) {

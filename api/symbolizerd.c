@@ -1,0 +1,76 @@
+/* The server: flags, signals, and the parts of api/server.h. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "api/server.h"
+#include "base/log.h"
+
+#ifndef SYMBOLIZER_VERSION
+#define SYMBOLIZER_VERSION "0.1.0"
+#endif
+
+#define STOP_GRACE_MS 10000
+
+/* Connections, maps and workers all take descriptors; the soft limit is often 1024. */
+static void raise_descriptor_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* The threads that come later inherit the mask, so that only sigwait() sees these. */
+static sigset_t block_stop_signals(void) {
+    sigset_t stops;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &stops, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return stops;
+}
+
+static int run(const struct server_options *options) {
+    struct log log = {.fd = STDERR_FILENO, .level_min = options->log_level};
+    sigset_t stops = block_stop_signals();
+    raise_descriptor_limit();
+    CLEANUP(cleanup_server) struct server *server = NULL;
+    struct error error;
+    if (server_open(options, &log, &server, &error) != ERR_OK) {
+        log_event(&log, LOG_LEVEL_ERROR, "start_failed", log_str("error", error.text));
+        return 1;
+    }
+    int signal_number = 0;
+    sigwait(&stops, &signal_number);
+    log_event(&log, LOG_LEVEL_INFO, "stopping", log_str("signal", sigabbrev_np(signal_number)));
+    server_stop(server, STOP_GRACE_MS);
+    server_free(TAKE(server));
+    log_event(&log, LOG_LEVEL_INFO, "stopped", log_i64("signal", signal_number));
+    return 0;
+}
+
+int main(int argument_count, char **arguments) {
+    struct server_options options;
+    enum server_action action;
+    struct error error;
+    if (server_options_parse(argument_count, arguments, &options, &action, &error) != ERR_OK) {
+        fprintf(stderr, "symbolizerd: %s\n", error.text);
+        return 2;
+    }
+    switch (action) {
+    case SERVER_SHOW_HELP:
+        server_options_help(stdout);
+        return 0;
+    case SERVER_SHOW_VERSION:
+        printf("symbolizerd %s\n", SYMBOLIZER_VERSION);
+        return 0;
+    case SERVER_RUN:
+        break;
+    }
+    return run(&options);
+}
