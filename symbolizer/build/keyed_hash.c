@@ -6,6 +6,7 @@
 
 struct hash_key hash_key_of_process(void) {
     struct hash_key key = {{0, 0}};
+    /* The kernel hands out an address as a number. NOLINTNEXTLINE(performance-no-int-to-ptr) */
     const void *random = (const void *)getauxval(AT_RANDOM);
     if (random)
         memcpy(&key, random, sizeof(key));

@@ -119,20 +119,28 @@ static enum err read_sections(struct index *index, struct error *error) {
     return ERR_OK;
 }
 
+/* One piece of memory; freeing its first member frees it all. */
+struct allocation {
+    struct index index;
+    atomic_uint_fast64_t damage_count;
+};
+
 enum err index_open_memory(struct span bytes, struct index **ret_index, struct error *error) {
     enum err err = check_header(bytes, error);
     if (err)
         return err;
-    CLEANUP(cleanup_index) struct index *index = calloc(1, sizeof(*index));
-    if (index)
-        index->damage_count = calloc(1, sizeof(*index->damage_count));
-    if (!index || !index->damage_count)
+    struct allocation *allocation = calloc(1, sizeof(*allocation));
+    if (!allocation)
         return error_set(error, ERR_NO_MEMORY, "no memory to open a symbol index");
+    struct index *index = &allocation->index;
+    index->damage_count = &allocation->damage_count;
     index->bytes = bytes;
     err = read_sections(index, error);
-    if (err)
+    if (err) {
+        index_free(index);
         return err;
-    *ret_index = TAKE(index);
+    }
+    *ret_index = index;
     return ERR_OK;
 }
 
@@ -154,7 +162,6 @@ void index_free(struct index *index) {
         return;
     if (index->mapped)
         fd_unmap(index->bytes);
-    free(index->damage_count);
     free(index);
 }
 

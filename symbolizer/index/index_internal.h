@@ -20,7 +20,7 @@ struct index {
     struct span bytes;
     bool mapped;
     struct index_section sections[FORMAT_SECTION_COUNT + 1]; /* by kind; 0 is unused */
-    /* Apart, since it is the only thing that changes while threads read. */
+    /* Behind a pointer, since it alone changes while threads read a constant index. */
     atomic_uint_fast64_t *damage_count;
 };
 

@@ -26,7 +26,9 @@ static void charge(struct walk *walk, uint64_t steps) {
 }
 
 static char peek(const struct walk *walk) {
-    return !walk->failed && walk->next < walk->name.size ? walk->name.data[walk->next] : '\0';
+    if (walk->failed || walk->next >= walk->name.size)
+        return '\0';
+    return walk->name.data[walk->next];
 }
 
 static char take(struct walk *walk) {

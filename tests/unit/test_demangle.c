@@ -86,10 +86,12 @@ static void what_is_no_mangled_name_stays(void **state) {
 
 static void the_name_need_not_be_terminated(void **state) {
     (void)state;
-    char *bytes = malloc(7);
-    memcpy(bytes, "_Z3foov", 7);
+    static const char name[] = {'_', 'Z', '3', 'f', 'o', 'o', 'v'};
+    char *bytes = malloc(sizeof(name));
+    assert_non_null(bytes);
+    memcpy(bytes, name, sizeof(name));
     struct buffer text = {0};
-    assert_true(demangle(span_of(bytes, 7), &text));
+    assert_true(demangle(span_of(bytes, sizeof(name)), &text));
     assert_string_equal(buffer_cstr(&text), "foo()");
     buffer_clear(&text);
     free(bytes);

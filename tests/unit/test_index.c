@@ -206,7 +206,8 @@ static void flip_and_survey(struct span bytes, size_t at, unsigned char mask, bo
     if (repaired)
         index_fixture_repair(flipped, bytes.size);
     if (index_open_memory(span_of(flipped, bytes.size), &index, &error) == ERR_OK) {
-        bool sound = survey(index, 0x0ffe, 0x64) & survey(index, 0x400ffe, 0x40);
+        bool sound = survey(index, 0x0ffe, 0x64);
+        sound = survey(index, 0x400ffe, 0x40) && sound;
         enum err err = index_verify(index, &error);
         if (!repaired)
             assert_int_equal(err, ERR_MALFORMED);

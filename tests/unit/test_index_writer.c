@@ -71,23 +71,30 @@ static void assert_hit(const struct index *index, uint64_t pc, uint32_t location
     assert_int_equal(hit.miss, miss);
 }
 
+/* The value of the hex digits up to a character that is none; *text moves behind them. */
+static unsigned take_hex(const char **text) {
+    char *end = NULL;
+    unsigned long value = strtoul(*text, &end, 16);
+    assert_true(end > *text && value <= 0xffff);
+    *text = end;
+    return (unsigned)value;
+}
+
+static bool is_hex_pair(const char *text) {
+    return isxdigit(text[0]) && isxdigit(text[1]) && (text[2] == ' ' || text[2] == '\n');
+}
+
 /* Lines of the form " *   0010: 01 02 03  words". */
 static size_t example_from_header(unsigned char *bytes, size_t size_max) {
     size_t size = 0;
     const char *line = strstr(format_header_text, "\n *   0000: ");
-    for (; line && strncmp(line, "\n *   ", 6) == 0; line = strchr(line + 1, '\n')) {
-        unsigned offset;
-        int used = 0;
-        if (sscanf(line + 6, "%4x: %n", &offset, &used) != 1 || used == 0)
-            continue;
-        assert_int_equal(offset, size);
-        const char *digits = line + 6 + used;
-        while (size < size_max && isxdigit(digits[0]) && isxdigit(digits[1]) && digits[2] <= ' ') {
-            unsigned byte;
-            assert_int_equal(sscanf(digits, "%2x", &byte), 1);
-            bytes[size++] = (unsigned char)byte;
-            digits += digits[2] == ' ' ? 3 : 2;
-        }
+    assert_non_null(line);
+    for (; strncmp(line, "\n *   ", 6) == 0; line = strchr(line + 1, '\n')) {
+        const char *text = line + 6;
+        assert_int_equal(take_hex(&text), size);
+        assert_int_equal(*text, ':');
+        for (text += 2; size < size_max && is_hex_pair(text); text += *text == ' ')
+            bytes[size++] = (unsigned char)take_hex(&text);
     }
     return size;
 }

@@ -29,7 +29,7 @@ static void finds_what_was_added_through_every_growth(void **state) {
     }
     for (uint32_t n = 1; n <= 5000; n++)
         assert_int_equal(find(&table, n * 0x9e3779b97f4a7c15, (uint64_t)n * n), n);
-    assert_int_equal(find(&table, 5001 * 0x9e3779b97f4a7c15, 5001 * 5001), 0);
+    assert_int_equal(find(&table, 5001 * 0x9e3779b97f4a7c15, (uint64_t)5001 * 5001), 0);
     assert_int_equal(budget.used, table.capacity * sizeof(struct intern_slot));
     intern_table_clear(&table);
 }
