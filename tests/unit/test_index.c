@@ -2,6 +2,7 @@
 
 #include <endian.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -329,6 +330,39 @@ static void strings_may_lie_beyond_4_gib(void **state) {
     free((void *)example.data);
 }
 
+#define READER_COUNT 4
+
+static void *read_all(void *context) {
+    const struct index *index = context;
+    for (unsigned round = 0; round < 50; round++)
+        survey(index, 0x1000, 0x64);
+    return NULL;
+}
+
+static void threads_read_one_index_at_once(void **state) {
+    (void)state;
+    struct error error;
+    struct span bytes = index_fixture_comb(40);
+    /* A string that is none makes each reader count damage. */
+    char *damaged = copy_of(bytes);
+    memset(damaged + section_offset(damaged, FORMAT_STRING_ENDS), 0xff, 8);
+    index_fixture_repair(damaged, bytes.size);
+    struct index *index = NULL;
+    assert_int_equal(index_open_memory(span_of(damaged, bytes.size), &index, &error), ERR_OK);
+    survey(index, 0x1000, 0x64);
+    uint64_t once = index_damage_count(index);
+    assert_true(once > 0);
+    pthread_t readers[READER_COUNT];
+    for (unsigned i = 0; i < READER_COUNT; i++)
+        assert_int_equal(pthread_create(&readers[i], NULL, read_all, index), 0);
+    for (unsigned i = 0; i < READER_COUNT; i++)
+        assert_int_equal(pthread_join(readers[i], NULL), 0);
+    assert_int_equal(index_damage_count(index), once + READER_COUNT * 50 * once);
+    index_free(index);
+    free(damaged);
+    free((void *)bytes.data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_example_reads_back),
@@ -342,6 +376,7 @@ int main(void) {
         cmocka_unit_test(a_chain_that_leads_back_to_itself_ends),
         cmocka_unit_test(a_location_that_is_none_yields_no_frame),
         cmocka_unit_test(strings_may_lie_beyond_4_gib),
+        cmocka_unit_test(threads_read_one_index_at_once),
     };
     return cmocka_run_group_tests_name("index", tests, NULL, NULL);
 }

@@ -331,6 +331,51 @@ static void the_limit_bounds_memory(void **state) {
     index_writer_free(writer);
 }
 
+/* Some of everything; the first failure. */
+static enum err write_some(struct index_writer *writer, int fd, struct error *error) {
+    uint64_t size = 0;
+    uint32_t location = 0;
+    enum err err = ERR_OK;
+    for (uint32_t i = 0; i < 50 && !err; i++) {
+        char name[16];
+        uint32_t number = 0;
+        snprintf(name, sizeof(name), "f%u", i);
+        struct index_function function = {.name = span_cstr(name), .start_file = span_cstr("a.c")};
+        err = index_writer_function(writer, &function, &number, error);
+        struct index_location record = {.function = number, .line = i, .parent = location};
+        if (!err)
+            err = index_writer_location(writer, &record, &location, error);
+        if (!err)
+            err = index_writer_interval(writer, (struct pc_range){2 * i, 2 * i + 1}, location,
+                                        SYMBOL_MISS_NONE, error);
+        if (!err)
+            err = index_writer_segment(writer, &(struct index_segment){0}, error);
+    }
+    struct index_summary summary = {.ids = {{BINARY_ID_GNU, "0badc0de"}}, .id_count = 1};
+    return err ? err : index_writer_finish(writer, &summary, fd, &size, error);
+}
+
+static void every_limit_ends_in_an_error_or_a_sound_file(void **state) {
+    (void)state;
+    unsigned written = 0;
+    for (uint64_t size_max = 0; size_max < 20000; size_max += 23) {
+        struct error error = {0};
+        CLEANUP(cleanup_fd) int fd = memfd_create("limited", MFD_CLOEXEC);
+        CLEANUP(cleanup_index_writer) struct index_writer *writer = new_writer(size_max);
+        CLEANUP(cleanup_index) struct index *index = NULL;
+        enum err err = write_some(writer, fd, &error);
+        if (err != ERR_OK) {
+            assert_int_equal(err, ERR_LIMIT);
+            continue;
+        }
+        written++;
+        assert_int_equal(index_open_fd(fd, &index, &error), ERR_OK);
+        assert_int_equal(index_verify(index, &error), ERR_OK);
+        assert_true(index_size(index) <= size_max);
+    }
+    assert_in_range(written, 10, 800);
+}
+
 static void a_write_that_fails_is_reported(void **state) {
     (void)state;
     struct error error;
@@ -428,6 +473,24 @@ static void assert_model(const struct index *index, const struct model_interval 
     }
 }
 
+static void assert_walk(const struct index *index, const struct model_interval *model) {
+    struct index_position position = {0};
+    struct index_hit hit;
+    struct pc_range range;
+    size_t i = 0;
+    while (index_interval_next(index, &position, &range, &hit)) {
+        /* The writer has joined neighbours with the same answer. */
+        assert_true(i < MODEL_COUNT && range.begin == model[i].range.begin);
+        while (i < MODEL_COUNT && model[i].range.end <= range.end) {
+            assert_int_equal(hit.location, model[i].location);
+            assert_int_equal(hit.miss, model[i].miss);
+            i++;
+        }
+        assert_true(model[i - 1].range.end == range.end);
+    }
+    assert_int_equal(i, MODEL_COUNT);
+}
+
 static void every_address_of_a_random_index_answers_as_the_model(void **state) {
     (void)state;
     static const enum symbol_miss misses[] = {SYMBOL_MISS_NONE, SYMBOL_MISS_NONE,
@@ -449,6 +512,7 @@ static void every_address_of_a_random_index_answers_as_the_model(void **state) {
         struct span bytes = index_fixture_finish(writer, &(struct index_summary){0});
         struct index *index = open_bytes(bytes);
         assert_model(index, model);
+        assert_walk(index, model);
         assert_int_equal(index_damage_count(index), 0);
         index_free(index);
         free((void *)bytes.data);
@@ -468,6 +532,7 @@ int main(void) {
         cmocka_unit_test(identical_calls_give_identical_bytes),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(the_limit_bounds_memory),
+        cmocka_unit_test(every_limit_ends_in_an_error_or_a_sound_file),
         cmocka_unit_test(a_write_that_fails_is_reported),
         cmocka_unit_test(every_address_of_a_random_index_answers_as_the_model),
     };
