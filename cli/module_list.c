@@ -1,0 +1,92 @@
+#include "cli/module_list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+/* EI_CLASS and its value for 32 bits (gABI, "ELF Identification"). */
+enum { IDENT_CLASS = 4, CLASS_32 = 1 };
+
+static void module_clear(struct module *module) {
+    object_resolver_free(module->resolver);
+    free(module->path);
+    *module = (struct module){0};
+}
+
+void module_list_clear(struct module_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        module_clear(&list->modules[i]);
+    list->count = 0;
+}
+
+static enum err open_file(const char *path, int *ret_fd, struct error *error) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return error_set(error, ERR_IO, "%s", strerrordesc_np(errno));
+    *ret_fd = fd;
+    return ERR_OK;
+}
+
+static unsigned address_digits_of(int fd) {
+    unsigned char ident[IDENT_CLASS + 1] = {0};
+    ssize_t size = pread(fd, ident, sizeof(ident), 0);
+    return size == sizeof(ident) && ident[IDENT_CLASS] == CLASS_32 ? 8 : 16;
+}
+
+static enum err open_resolver(const struct module_list *list, struct module *module,
+                              struct error *error) {
+    CLEANUP(cleanup_fd) int fd = -1;
+    CLEANUP(cleanup_fd) int debug_fd = -1;
+    enum err err = open_file(module->path, &fd, error);
+    if (err)
+        return err;
+    module->address_digits = address_digits_of(fd);
+    struct job_input inputs[2] = {{JOB_ROLE_MAIN, fd}};
+    size_t input_count = 1;
+    if (list->debug_file) {
+        err = open_file(list->debug_file, &debug_fd, error);
+        if (err)
+            return error_prefix(error, "%s", list->debug_file);
+        inputs[input_count++] = (struct job_input){JOB_ROLE_DEBUG, debug_fd};
+    }
+    return object_resolver_new(inputs, input_count, &module->resolver, error);
+}
+
+static struct module *find(struct module_list *list, struct span path) {
+    for (size_t i = 0; i < list->count; i++)
+        if (span_equal_cstr(path, list->modules[i].path))
+            return &list->modules[i];
+    return NULL;
+}
+
+/* An unused place, made by closing the module that was not asked about for longest if need be. */
+static struct module *take_place(struct module_list *list) {
+    if (list->count < MODULE_COUNT_MAX)
+        return &list->modules[list->count++];
+    struct module *oldest = &list->modules[0];
+    for (size_t i = 1; i < list->count; i++)
+        if (list->modules[i].last_use < oldest->last_use)
+            oldest = &list->modules[i];
+    module_clear(oldest);
+    return oldest;
+}
+
+enum err module_list_get(struct module_list *list, struct span path, struct module **ret_module,
+                         struct error *error) {
+    struct module *module = find(list, path);
+    if (!module) {
+        CLEANUP(cleanup_free) char *copy = strndup(path.data ? path.data : "", path.size);
+        if (!copy)
+            return error_set(error, ERR_NO_MEMORY, "no memory for a path");
+        module = take_place(list);
+        *module = (struct module){.path = TAKE(copy), .address_digits = 16};
+        enum err err = open_resolver(list, module, &module->failure);
+        if (err == ERR_OK)
+            module->failure = (struct error){0};
+    }
+    module->last_use = ++list->use_count;
+    *ret_module = module;
+    return ERR_OK;
+}

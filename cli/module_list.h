@@ -1,0 +1,35 @@
+/*
+ * The files of one run, each opened when it is first asked about. A file that could not be opened
+ * is remembered with its reason. At most MODULE_COUNT_MAX are open; the one that was asked about
+ * longest ago makes room.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/cleanup.h"
+#include "symbolizer/build/object_resolver.h"
+
+#define MODULE_COUNT_MAX 64
+
+struct module {
+    char *path;
+    struct object_resolver *resolver; /* NULL: failure says why */
+    struct error failure;
+    bool is_reported;        /* the caller's mark: it has said so */
+    unsigned address_digits; /* 8 for a 32-bit file, else 16 */
+    uint64_t last_use;
+};
+
+struct module_list {
+    const char *debug_file; /* goes with every module; NULL: none */
+    struct module modules[MODULE_COUNT_MAX];
+    size_t count;
+    uint64_t use_count;
+};
+
+void module_list_clear(struct module_list *list);
+
+/* Valid until the next call. ERR_NO_MEMORY; that the file cannot be read is in the module. */
+enum err module_list_get(struct module_list *list, struct span path, struct module **ret_module,
+                         struct error *error);

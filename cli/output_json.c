@@ -1,0 +1,185 @@
+/* llvm-symbolizer's JSON: keys in alphabetical order; one array for questions given as arguments,
+ * one object a line for questions from standard input; indented by two with --pretty-print. */
+#include <inttypes.h>
+
+#include "base/utf8.h"
+#include "cli/output.h"
+
+/* Writes one value after another; knows where commas and, if pretty, line breaks go. */
+struct json {
+    const struct output *output;
+    unsigned depth;
+    bool is_first; /* of the object or array that is open */
+};
+
+static void write_escaped(FILE *stream, unsigned char byte) {
+    switch (byte) {
+    case '"':
+        fputs("\\\"", stream);
+        return;
+    case '\\':
+        fputs("\\\\", stream);
+        return;
+    case '\t':
+        fputs("\\t", stream);
+        return;
+    case '\n':
+        fputs("\\n", stream);
+        return;
+    case '\r':
+        fputs("\\r", stream);
+        return;
+    default:
+        if (byte < 0x20)
+            fprintf(stream, "\\u%04x", byte);
+        else
+            fputc(byte, stream);
+    }
+}
+
+/* Bytes that are no UTF-8 become U+FFFD, one for each. */
+static void write_string(const struct json *json, struct span text) {
+    FILE *stream = json->output->stream;
+    fputc('"', stream);
+    for (size_t i = 0; i < text.size;) {
+        size_t size = utf8_character_size(span_of(text.data + i, text.size - i));
+        if (size == 0)
+            fputs("\xef\xbf\xbd", stream);
+        else if (size == 1)
+            write_escaped(stream, (unsigned char)text.data[i]);
+        else
+            fwrite(text.data + i, 1, size, stream);
+        i += size ? size : 1;
+    }
+    fputc('"', stream);
+}
+
+static void break_line(const struct json *json) {
+    if (json->output->options->pretty)
+        fprintf(json->output->stream, "\n%*s", (int)(2 * json->depth), "");
+}
+
+/* Before each element of an array and each key of an object. */
+static void next(struct json *json) {
+    if (!json->is_first)
+        fputc(',', json->output->stream);
+    json->is_first = false;
+    break_line(json);
+}
+
+static void open_with(struct json *json, char bracket) {
+    fputc(bracket, json->output->stream);
+    json->depth++;
+    json->is_first = true;
+}
+
+static void close_with(struct json *json, char bracket) {
+    json->depth--;
+    if (!json->is_first)
+        break_line(json);
+    fputc(bracket, json->output->stream);
+    json->is_first = false;
+}
+
+static void key(struct json *json, const char *name) {
+    next(json);
+    fprintf(json->output->stream, "\"%s\":%s", name, json->output->options->pretty ? " " : "");
+}
+
+static void string_member(struct json *json, const char *name, struct span value) {
+    key(json, name);
+    write_string(json, value);
+}
+
+static void number_member(struct json *json, const char *name, uint32_t value) {
+    key(json, name);
+    fprintf(json->output->stream, "%" PRIu32, value);
+}
+
+static void address_member(struct json *json, const char *name, uint64_t address) {
+    key(json, name);
+    fprintf(json->output->stream, "\"0x%" PRIx64 "\"", address);
+}
+
+static void write_frame(struct json *json, const struct shown_frame *frame) {
+    next(json);
+    open_with(json, '{');
+    number_member(json, "Column", frame->column);
+    number_member(json, "Discriminator", frame->discriminator);
+    string_member(json, "FileName", frame->file);
+    string_member(json, "FunctionName", frame->function);
+    number_member(json, "Line", frame->line);
+    if (frame->start_address)
+        address_member(json, "StartAddress", frame->start_address);
+    else
+        string_member(json, "StartAddress", span_cstr(""));
+    string_member(json, "StartFileName", frame->start_file);
+    number_member(json, "StartLine", frame->start_line);
+    close_with(json, '}');
+}
+
+static void write_error(struct json *json, const char *message_start, struct span message) {
+    key(json, "Error");
+    open_with(json, '{');
+    CLEANUP(buffer_clear) struct buffer text = {0};
+    buffer_append_cstr(&text, message_start);
+    buffer_append(&text, message.data, message.size);
+    string_member(json, "Message", buffer_span(&text));
+    close_with(json, '}');
+}
+
+/* Opens the answer's object, inside the array if there is one. */
+static struct json begin_answer(const struct output *output) {
+    struct json json = {.output = output, .is_first = true};
+    if (output->is_list) {
+        if (output->answer_count == 0)
+            fputc('[', output->stream);
+        json.depth = 1;
+        json.is_first = output->answer_count == 0;
+        next(&json);
+    }
+    open_with(&json, '{');
+    return json;
+}
+
+static void end_answer(struct json *json) {
+    close_with(json, '}');
+    if (!json->output->is_list)
+        fputc('\n', json->output->stream);
+}
+
+static void json_answer(struct output *output, const char *module, uint64_t address) {
+    struct json json = begin_answer(output);
+    address_member(&json, "Address", address);
+    string_member(&json, "ModuleName", span_cstr(module));
+    key(&json, "Symbol");
+    open_with(&json, '[');
+    for (size_t i = 0; i < output->frame_count; i++)
+        write_frame(&json, &output->frames[i]);
+    if (output->frame_count == 0)
+        write_frame(&json, &(struct shown_frame){0});
+    close_with(&json, ']');
+    end_answer(&json);
+}
+
+static void json_unreadable(struct output *output, struct span module, struct span line) {
+    struct json json = begin_answer(output);
+    write_error(&json, "unable to parse arguments: ", line);
+    string_member(&json, "ModuleName", module);
+    end_answer(&json);
+}
+
+static void json_failure(struct output *output, const char *module, uint64_t address,
+                         const struct error *error) {
+    struct json json = begin_answer(output);
+    address_member(&json, "Address", address);
+    write_error(&json, "", span_cstr(error->text));
+    string_member(&json, "ModuleName", span_cstr(module));
+    end_answer(&json);
+}
+
+const struct output_ops output_json_ops = {
+    .answer = json_answer,
+    .unreadable = json_unreadable,
+    .failure = json_failure,
+};

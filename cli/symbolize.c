@@ -1,0 +1,73 @@
+/* The command line program: code addresses to functions, files and lines, without a server. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command_addresses.h"
+#include "cli/command_inspect.h"
+#include "cli/command_remote.h"
+
+static const char help[] =
+    "Usage: symbolize -e FILE [OPTION...] [ADDRESS...]\n"
+    "       symbolize [OPTION...] [\"[CODE] FILE ADDRESS\"...]\n"
+    "       symbolize inspect FILE...\n"
+    "       symbolize upload FILE... --server URL\n"
+    "\n"
+    "Says which functions, files and lines lie at code addresses of ELF files, with the\n"
+    "whole chain of inlined calls. Without addresses, standard input is read line by line.\n"
+    "\n"
+    "  -e, --obj=FILE, --exe=FILE  the file; with --output-style=GNU it is a.out if not given\n"
+    "      --debug-file=FILE       its separate debug file\n"
+    "      --output-style=STYLE    LLVM (llvm-symbolizer's; the default), GNU (addr2line's), JSON\n"
+    "  -f, --functions[=KIND]      function names: linkage, short or none\n"
+    "  -i, --inlines               inlined frames too (--no-inlines: not)\n"
+    "  -C, --demangle              readable names (--no-demangle: as they are in the file)\n"
+    "  -a, --addresses             the address before each answer (also --print-address)\n"
+    "  -p, --pretty-print          one line a frame; with JSON, indented\n"
+    "  -s, --basenames             file names without folders\n"
+    "      --verbose               where functions start too (style LLVM)\n"
+    "      --adjust-vma=OFFSET     subtract OFFSET from each address\n"
+    "  -h, --help                  this text\n"
+    "  -v, --version               the version\n"
+    "\n"
+    "-f, -i and -C are on in the styles LLVM and JSON and off in the style GNU. Addresses are\n"
+    "ELF virtual addresses: with LLVM and JSON decimal or with 0x, with GNU always hexadecimal.\n"
+    "\n"
+    "inspect shows the ids and contents of an ELF file or of a symbol index, and verifies an\n"
+    "index. upload sends files to a server (it is the program symbolize-remote).\n"
+    "\n"
+    "Exit codes: 0 all was read, 1 something could not be read, 2 wrong usage.\n";
+
+#ifndef SYMBOLIZE_VERSION
+#define SYMBOLIZE_VERSION "1.0"
+#endif
+
+static int usage_error(const char *text) {
+    fprintf(stderr, "symbolize: %s\nTry 'symbolize --help'.\n", text);
+    return EXIT_USAGE;
+}
+
+static int symbolize(int argument_count, char **arguments) {
+    struct options options;
+    struct error error;
+    if (options_parse(argument_count, arguments, &options, &error))
+        return usage_error(error.text);
+    switch (options.action) {
+    case OPTIONS_HELP:
+        fputs(help, stdout);
+        return EXIT_ALL_READ;
+    case OPTIONS_VERSION:
+        puts("symbolize " SYMBOLIZE_VERSION);
+        return EXIT_ALL_READ;
+    case OPTIONS_SYMBOLIZE:
+        break;
+    }
+    return command_addresses(&options);
+}
+
+int main(int argument_count, char **arguments) {
+    if (argument_count > 1 && strcmp(arguments[1], "inspect") == 0)
+        return command_inspect(argument_count - 1, arguments + 1);
+    if (argument_count > 1 && command_is_remote(arguments[1]))
+        return command_remote(arguments + 1);
+    return symbolize(argument_count, arguments);
+}

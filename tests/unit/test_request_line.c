@@ -1,0 +1,130 @@
+#include "cli/request_line.h"
+
+#include "base/cleanup.h"
+#include "tests/support/test.h"
+
+static struct request_line parsed(const char *line, const char *object) {
+    struct request_line request;
+    if (!request_line_parse(span_cstr(line), object, &request))
+        fail_msg("not read: %s", line);
+    return request;
+}
+
+static void addresses_are_read_in_every_radix(void **state) {
+    (void)state;
+    static const struct {
+        const char *line;
+        uint64_t address;
+    } cases[] = {
+        {"0x1156", 0x1156},
+        {"0X10", 16},
+        {"4438", 4438},
+        {"010", 8},
+        {"0o17", 15},
+        {"0b11", 3},
+        {"0", 0},
+        {"00", 0},
+        {"0xaF", 175},
+        {"0xffffffffffffffff", UINT64_MAX},
+        {"18446744073709551615", UINT64_MAX},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_true(parsed(cases[i].line, "f").address == cases[i].address);
+}
+
+static void what_is_no_address_is_refused(void **state) {
+    (void)state;
+    static const char *const lines[] = {
+        "",
+        " ",
+        "foo",
+        "0x",
+        "0x1g",
+        "-1",
+        "08",
+        "0b2",
+        "1156x",
+        "0x10000000000000000",
+        "18446744073709551616",
+        "CODE",
+        "CODE ",
+        "FILE 0x10",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+        struct request_line request;
+        assert_false(request_line_parse(span_cstr(lines[i]), "object", &request));
+        assert_true(span_equal_cstr(request.module, "object"));
+    }
+}
+
+static void spaces_around_and_words_behind_do_not_matter(void **state) {
+    (void)state;
+    assert_int_equal(parsed("  0x10  ", "f").address, 0x10);
+    assert_int_equal(parsed("0x10 extra words", "f").address, 0x10);
+    assert_int_equal(parsed("0x10\r", "f").address, 0x10);
+}
+
+static void the_line_names_its_file_when_no_object_is_given(void **state) {
+    (void)state;
+    struct request_line request = parsed("bin/true 0x10", NULL);
+    assert_true(span_equal_cstr(request.module, "bin/true"));
+    assert_int_equal(request.address, 0x10);
+    request = parsed("CODE \"a b\" 32", NULL);
+    assert_true(span_equal_cstr(request.module, "a b"));
+    assert_int_equal(request.address, 32);
+    request = parsed("'it \"is\"' 1", NULL);
+    assert_true(span_equal_cstr(request.module, "it \"is\""));
+}
+
+static void a_file_without_an_address_or_quote_is_refused(void **state) {
+    (void)state;
+    static const char *const lines[] = {"0x1156", "file", "file zz", "\"file 0x10", "'", ""};
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+        struct request_line request;
+        assert_false(request_line_parse(span_cstr(lines[i]), NULL, &request));
+    }
+}
+
+static void verbs_are_told_apart(void **state) {
+    (void)state;
+    assert_int_equal(parsed("CODE 0x1", "f").verb, REQUEST_CODE);
+    assert_int_equal(parsed("DATA 0x1", "f").verb, REQUEST_DATA);
+    assert_int_equal(parsed("FRAME f 0x1", NULL).verb, REQUEST_FRAME);
+}
+
+static void gnu_addresses_are_hexadecimal_as_far_as_digits_go(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t address;
+    } cases[] = {
+        {"1156", 0x1156},
+        {"0x1156", 0x1156},
+        {"0X1156", 0x1156},
+        {" \t1156", 0x1156},
+        {"foo", 0xf},
+        {"", 0},
+        {"zz", 0},
+        {"-1", 0},
+        {"1156zz", 0x1156},
+        {"1156 zz", 0x1156},
+        {"ffffffffffffffff", UINT64_MAX},
+        {"10000000000000000", UINT64_MAX},
+        {"ABcd", 0xabcd},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_true(request_address_gnu(span_cstr(cases[i].text)) == cases[i].address);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(addresses_are_read_in_every_radix),
+        cmocka_unit_test(what_is_no_address_is_refused),
+        cmocka_unit_test(spaces_around_and_words_behind_do_not_matter),
+        cmocka_unit_test(the_line_names_its_file_when_no_object_is_given),
+        cmocka_unit_test(a_file_without_an_address_or_quote_is_refused),
+        cmocka_unit_test(verbs_are_told_apart),
+        cmocka_unit_test(gnu_addresses_are_hexadecimal_as_far_as_digits_go),
+    };
+    return cmocka_run_group_tests_name("request_line", tests, NULL, NULL);
+}
