@@ -1,8 +1,10 @@
 #include "symbolizer/protocol/report.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 
-#include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/utf8.h"
@@ -103,54 +105,67 @@ bool report_add_need(struct report *report, enum report_need_kind kind, struct s
 
 /* --- writing --- */
 
-static void format_contents(struct report *report, struct buffer *text) {
+/* Not on the heap, which the job may have used up: a report must be possible all the same. */
+struct text {
+    char bytes[REPORT_SIZE_MAX];
+    size_t size;
+};
+
+static void append(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The largest report there can be fits. */
+static void append(struct text *text, const char *format, ...) {
+    size_t room = sizeof(text->bytes) - text->size;
+    va_list values;
+    va_start(values, format);
+    int length = vsnprintf(text->bytes + text->size, room, format, values);
+    va_end(values);
+    assert(length >= 0 && (size_t)length < room);
+    text->size += (size_t)length;
+}
+
+static void format_contents(struct report *report, struct text *text) {
     const char *separator = "contents ";
     for (size_t i = 0; i < ARRAY_SIZE(contents); i++) {
         if (!*content_of(report, i))
             continue;
-        buffer_printf(text, "%s%s", separator, contents[i].word);
+        append(text, "%s%s", separator, contents[i].word);
         separator = ",";
     }
     if (separator[0] == ',')
-        buffer_append_byte(text, '\n');
+        append(text, "\n");
 }
 
-static void format_report(struct report *report, struct buffer *text) {
+static void format_report(struct report *report, struct text *text) {
     const struct index_summary *summary = &report->summary;
-    buffer_printf(text, "status %s\n", status_names[report->status]);
+    append(text, "status %s\n", status_names[report->status]);
     if (report->status != REPORT_OK && report->reason[0]) {
         char reason[REPORT_REASON_SIZE];
         struct span raw = span_of(report->reason, strnlen(report->reason, REPORT_REASON_SIZE));
         utf8_copy_printable(raw, reason, sizeof(reason));
-        buffer_printf(text, "reason %s\n", reason);
+        append(text, "reason %s\n", reason);
     }
     for (size_t i = 0; i < summary->id_count; i++)
-        buffer_printf(text, "id %s %s\n", binary_id_kind_name(summary->ids[i].kind),
-                      summary->ids[i].text);
-    buffer_printf(text, "machine %u\n", summary->machine);
+        append(text, "id %s %s\n", binary_id_kind_name(summary->ids[i].kind), summary->ids[i].text);
+    append(text, "machine %u\n", summary->machine);
     format_contents(report, text);
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-        buffer_printf(text, "%s %llu\n", numbers[i].key, (unsigned long long)*number_of(report, i));
-    buffer_printf(text, "extents_exact %d\n", summary->extents_exact);
+        append(text, "%s %llu\n", numbers[i].key, (unsigned long long)*number_of(report, i));
+    append(text, "extents_exact %d\n", summary->extents_exact);
     for (size_t i = 0; i < report->need_count; i++)
-        buffer_printf(text, "need %s %s\n", need_names[report->needs[i].kind],
-                      report->needs[i].value);
-    buffer_append_cstr(text, "end\n");
-}
-
-static void cleanup_buffer(struct buffer *buffer) {
-    buffer_clear(buffer);
+        append(text, "need %s %s\n", need_names[report->needs[i].kind], report->needs[i].value);
+    append(text, "end\n");
 }
 
 enum err report_write(const struct report *report, int fd, struct error *error) {
     assert(report->status >= REPORT_OK && report->status < REPORT_KILLED);
     assert(report->summary.id_count <= INDEX_ID_MAX && report->need_count <= REPORT_NEED_MAX);
-    CLEANUP(cleanup_buffer) struct buffer text = {.size_max = REPORT_SIZE_MAX};
+    struct text text;
+    text.size = 0;
     struct report copy = *report;
     format_report(&copy, &text);
-    if (buffer_failed(&text))
-        return error_set(error, ERR_NO_MEMORY, "no memory for the report");
-    return fd_write_all(fd, text.data, text.size, error);
+    return fd_write_all(fd, text.bytes, text.size, error);
 }
 
 /* --- reading --- */

@@ -63,7 +63,7 @@ const char *report_status_name(enum report_status status);
  * is 2 to 64 bytes in hex, a dwo id 8 bytes, a debuglink a plain file name of printable text. */
 bool report_add_need(struct report *report, enum report_need_kind kind, struct span value);
 
-/* Writes the whole report to fd. Its status is one that a worker writes. */
+/* Writes the whole report to fd, without taking memory. Its status is one that a worker writes. */
 enum err report_write(const struct report *report, int fd, struct error *error);
 
 /* ERR_MALFORMED for anything but a complete, well-formed report of at most REPORT_SIZE_MAX. */
