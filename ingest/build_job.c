@@ -131,7 +131,8 @@ static bool take_report(struct build_job *job, const struct report *report) {
         fail(job, BUILD_UNSUPPORTED, "", report->reason);
         return false;
     case REPORT_LIMIT:
-        fail(job, BUILD_UNSUPPORTED, "over a limit: ", report->reason);
+        /* To the asker a parser that stopped itself in time is as good as one that was stopped. */
+        fail(job, BUILD_KILLED, "over a limit: ", report->reason);
         return false;
     case REPORT_KILLED:
         fail(job, BUILD_KILLED, "", report->reason);
