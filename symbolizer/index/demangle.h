@@ -8,14 +8,16 @@
  *
  *   Rust v0  the grammar is walked and each back reference followed; too many steps, and the name
  *            is not printed (symbolizer/index/rust_v0.h).
- *   C++      the parsed tree is walked as if nothing in it were shared, which is what libiberty's
- *            search for argument packs does, silently; so is its stack, which grows with templates
- *            times forwarding references. Printing is left by longjmp when the output is full.
+ *   C++      the parsed tree is walked as printing would walk it, with what is shared visited as
+ *            often as it occurs and template parameters replaced by their arguments: libiberty's
+ *            search for argument packs, and packs that come out empty, double without output. So
+ *            would its stack, which holds templates times forwarding references. Printing is
+ *            left by longjmp when the output is full.
  *
- * One way of silent work stays open in C++: arguments that are empty packs reached through template
- * parameters of enclosing functions, each referring twice to the next. So a name is first tried in
- * the worker, under its deadline, and only names that passed there (SYMBOL_DEMANGLES) are demangled
- * in the server.
+ * The walk over C++ follows libiberty's printing but not to the letter (saved scopes of forwarding
+ * references); a name made to exploit the difference could still take long. So a name is first
+ * tried in the worker, under its deadline, and only names that passed there (SYMBOL_DEMANGLES) are
+ * demangled in the server.
  *
  * Stack: below 2 MiB for the worst name known. Thread-safe.
  */

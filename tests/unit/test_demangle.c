@@ -150,6 +150,28 @@ static void a_name_that_doubles_a_search_without_output_is_left(void **state) {
     buffer_clear(&name);
 }
 
+/* Functions within arguments of functions; each has a pack that holds two of the next outer one,
+ * and the outermost is empty. Only the innermost refers to its own. */
+static void append_empty_packs(struct buffer *name, unsigned levels) {
+    buffer_append_cstr(name, "_Z1fIJEE");
+    for (unsigned i = 1; i < levels; i++)
+        buffer_append_cstr(name, "v1aIXadL_Z1fIJJDpT_DpT_EEE");
+    buffer_append_cstr(name, "vDpT_");
+    for (unsigned i = 1; i < levels; i++)
+        buffer_append_cstr(name, "EEE");
+}
+
+static void a_name_that_doubles_empty_packs_is_left(void **state) {
+    (void)state;
+    struct buffer name = {0};
+    append_empty_packs(&name, 3);
+    assert_demangles(buffer_cstr(&name), "void f<>(a<&(void f<>(a<&(void f<>())>))>)");
+    buffer_clear(&name);
+    append_empty_packs(&name, 60);
+    assert_stays(buffer_span(&name));
+    buffer_clear(&name);
+}
+
 static void rust_back_references_that_double_are_left(void **state) {
     (void)state;
     struct buffer name = {0};
@@ -291,6 +313,7 @@ int main(void) {
         cmocka_unit_test(text_before_stays_and_the_buffers_limit_holds),
         cmocka_unit_test(a_name_that_doubles_its_output_is_left),
         cmocka_unit_test(a_name_that_doubles_a_search_without_output_is_left),
+        cmocka_unit_test(a_name_that_doubles_empty_packs_is_left),
         cmocka_unit_test(rust_back_references_that_double_are_left),
         cmocka_unit_test(a_rust_binder_of_many_lifetimes_is_left),
         cmocka_unit_test(a_rust_back_reference_leads_backwards),
