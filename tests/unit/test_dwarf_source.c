@@ -1,0 +1,371 @@
+/*
+ * The DWARF source on hand-made .debug_info that no compiler would write. What compilers write is
+ * tested in tests/dwarf.
+ */
+#include "debuginfo/dwarf_source.h"
+
+#include <dwarf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buffer.h"
+#include "tests/support/elf_image.h"
+#include "tests/support/push_model.h"
+#include "tests/support/test.h"
+
+#define TEXT_ADDRESS 0x1000
+#define TEXT_SIZE 0x1000
+
+/* One abbreviation for each kind of DIE that the tests need; `abbrevs` lists their attributes. */
+enum die_kind {
+    UNIT = 1,    /* children; name, comp_dir, language, low_pc, high_pc */
+    FUNCTION,    /* children; name, low_pc, high_pc, decl_line */
+    INLINED,     /* children; abstract_origin, low_pc, high_pc, call_file, call_line */
+    ABSTRACT,    /* name, inline */
+    BLOCK,       /* children */
+    TRY,         /* children */
+    NAMESPACE,   /* children; name */
+    CLASS,       /* children; name */
+    DECLARED,    /* name, declaration */
+    DEFINITION,  /* specification, low_pc, high_pc */
+    ONLY_ORIGIN, /* abstract_origin */
+    SIBLING,     /* children; sibling */
+};
+
+/* clang-format off */
+static const uint8_t abbrevs[] = {
+    UNIT, DW_TAG_compile_unit, 1,
+        DW_AT_name, DW_FORM_string, DW_AT_comp_dir, DW_FORM_string, DW_AT_language, DW_FORM_data1,
+        DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0, 0,
+    FUNCTION, DW_TAG_subprogram, 1,
+        DW_AT_name, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4,
+        DW_AT_decl_line, DW_FORM_data1, 0, 0,
+    INLINED, DW_TAG_inlined_subroutine, 1,
+        DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr,
+        DW_AT_high_pc, DW_FORM_data4, DW_AT_call_file, DW_FORM_data1,
+        DW_AT_call_line, DW_FORM_data1, 0, 0,
+    ABSTRACT, DW_TAG_subprogram, 0,
+        DW_AT_name, DW_FORM_string, DW_AT_inline, DW_FORM_data1, 0, 0,
+    BLOCK, DW_TAG_lexical_block, 1, 0, 0,
+    TRY, DW_TAG_try_block, 1, 0, 0,
+    NAMESPACE, DW_TAG_namespace, 1, DW_AT_name, DW_FORM_string, 0, 0,
+    CLASS, DW_TAG_class_type, 1, DW_AT_name, DW_FORM_string, 0, 0,
+    DECLARED, DW_TAG_subprogram, 0,
+        DW_AT_name, DW_FORM_string, DW_AT_declaration, DW_FORM_flag_present, 0, 0,
+    DEFINITION, DW_TAG_subprogram, 0,
+        DW_AT_specification, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr,
+        DW_AT_high_pc, DW_FORM_data4, 0, 0,
+    ONLY_ORIGIN, DW_TAG_subprogram, 0, DW_AT_abstract_origin, DW_FORM_ref4, 0, 0,
+    SIBLING, DW_TAG_lexical_block, 1, DW_AT_sibling, DW_FORM_ref4, 0, 0,
+    0,
+};
+/* clang-format on */
+
+/* A .debug_info of one DWARF 5 unit, on its way. */
+struct info {
+    struct buffer bytes;
+};
+
+static void put(struct info *info, uint64_t number, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        buffer_append_byte(&info->bytes, (char)(number >> (8 * i)));
+}
+
+static void put_string(struct info *info, const char *text) {
+    buffer_append(&info->bytes, text, strlen(text) + 1);
+}
+
+static void end_children(struct info *info) {
+    put(info, 0, 1);
+}
+
+/* Where the next DIE will be, counted from the unit's header, as references count. */
+static uint32_t here(const struct info *info) {
+    return (uint32_t)info->bytes.size;
+}
+
+static void put_unit(struct info *info, uint8_t language) {
+    put(info, 0, 4); /* the length; see finish */
+    put(info, 5, 2);
+    put(info, DW_UT_compile, 1);
+    put(info, 8, 1);
+    put(info, 0, 4);
+    put(info, UNIT, 1);
+    put_string(info, "unit.c");
+    put_string(info, "/src");
+    put(info, language, 1);
+    put(info, TEXT_ADDRESS, 8);
+    put(info, TEXT_SIZE, 4);
+}
+
+static uint32_t put_named(struct info *info, enum die_kind kind, const char *name) {
+    uint32_t offset = here(info);
+    put(info, kind, 1);
+    put_string(info, name);
+    if (kind == ABSTRACT)
+        put(info, DW_INL_inlined, 1);
+    return offset;
+}
+
+static void put_function(struct info *info, const char *name, uint64_t low, uint32_t size) {
+    put_named(info, FUNCTION, name);
+    put(info, low, 8);
+    put(info, size, 4);
+    put(info, 7, 1);
+}
+
+static void put_inlined(struct info *info, uint32_t origin, uint64_t low, uint32_t size) {
+    put(info, INLINED, 1);
+    put(info, origin, 4);
+    put(info, low, 8);
+    put(info, size, 4);
+    put(info, 9, 1);
+    put(info, 21, 1);
+}
+
+/* Pushes the unit and gives the model's text. */
+static char *push_text(struct info *info) {
+    end_children(info);
+    uint32_t length = (uint32_t)info->bytes.size - 4;
+    memcpy(info->bytes.data, &length, sizeof(length));
+    CLEANUP(cleanup_elf_image)
+    struct elf_image *image = elf_image_new(true, false, ET_DYN, EM_X86_64);
+    static const char code[TEXT_SIZE];
+    elf_image_add(image, &(struct elf_image_section){.name = ".text",
+                                                     .type = SHT_PROGBITS,
+                                                     .flags = SHF_ALLOC | SHF_EXECINSTR,
+                                                     .address = TEXT_ADDRESS,
+                                                     .bytes = span_of(code, sizeof(code))});
+    elf_image_add_bytes(image, ".debug_info", buffer_span(&info->bytes));
+    elf_image_add_bytes(image, ".debug_abbrev", span_of(abbrevs, sizeof(abbrevs)));
+    CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
+    CLEANUP(cleanup_symbol_source) struct symbol_source *source = NULL;
+    CLEANUP(cleanup_push_model) struct push_model *model = push_model_new();
+    struct error error = {0};
+    assert_int_equal(elf_file_open_memory(elf_image_finish(image, ELF_IMAGE_PLAIN),
+                                          &(struct elf_limits){0}, &file, &error),
+                     ERR_OK);
+    assert_int_equal(dwarf_source_new(file, &source, &error), ERR_OK);
+    assert_int_equal(source->ops->push(source, push_model_sink(model), &error), ERR_OK);
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    push_model_print(model, out);
+    fclose(out);
+    buffer_clear(&info->bytes);
+    return text;
+}
+
+static void assert_pushes(struct info *info, const char *expected) {
+    CLEANUP(cleanup_free) char *text = push_text(info);
+    /* The first line is the unit's own. */
+    const char *rest = strchr(text, '\n');
+    assert_non_null(rest);
+    assert_string_equal(rest + 1, expected);
+}
+
+static void copies_are_found_through_blocks_of_every_kind(void **state) {
+    (void)state;
+    struct info info = {0};
+    put_unit(&info, DW_LANG_C11);
+    uint32_t origin = put_named(&info, ABSTRACT, "inner");
+    put_function(&info, "outer", 0x1000, 0x100);
+    put(&info, BLOCK, 1);
+    put(&info, TRY, 1);
+    put_inlined(&info, origin, 0x1010, 0x20);
+    put(&info, BLOCK, 1);
+    put_inlined(&info, origin, 0x1018, 0x8);
+    for (int i = 0; i < 6; i++)
+        end_children(&info);
+    assert_pushes(&info, " function outer decl :7 [0x1000,0x1100)\n"
+                         "  inlined inner decl :0 call /src/unit.c:21:0 [0x1010,0x1030)\n"
+                         "   inlined inner decl :0 call /src/unit.c:21:0 [0x1018,0x1020)\n");
+}
+
+static void a_function_nested_in_another_is_a_function(void **state) {
+    (void)state;
+    struct info info = {0};
+    put_unit(&info, DW_LANG_C11);
+    uint32_t origin = put_named(&info, ABSTRACT, "inlined");
+    put_function(&info, "outer", 0x1000, 0x100);
+    put(&info, BLOCK, 1);
+    put_function(&info, "nested", 0x1200, 0x100);
+    put_inlined(&info, origin, 0x1210, 0x10);
+    for (int i = 0; i < 4; i++)
+        end_children(&info);
+    assert_pushes(&info, " function outer decl :7 [0x1000,0x1100)\n"
+                         " function nested decl :7 [0x1200,0x1300)\n"
+                         "  inlined inlined decl :0 call /src/unit.c:21:0 [0x1210,0x1220)\n");
+}
+
+static void what_the_linker_dropped_is_left_out_with_its_copies(void **state) {
+    (void)state;
+    static const uint64_t tombstones[] = {0, 1, UINT64_MAX, UINT64_MAX - 1, 0x900, 0x2000};
+    struct info info = {0};
+    put_unit(&info, DW_LANG_C11);
+    uint32_t origin = put_named(&info, ABSTRACT, "inlined");
+    for (size_t i = 0; i < ARRAY_SIZE(tombstones); i++) {
+        put_function(&info, "dead", tombstones[i], 0x1800);
+        put_inlined(&info, origin, 0x1010, 0x10);
+        end_children(&info);
+        end_children(&info);
+    }
+    put_function(&info, "empty", 0x1000, 0);
+    end_children(&info);
+    put_function(&info, "live", 0x1400, 0x10);
+    end_children(&info);
+    assert_pushes(&info, " function live decl :7 [0x1400,0x1410)\n");
+}
+
+static void a_broken_origin_loses_one_name_and_no_frame(void **state) {
+    (void)state;
+    struct info info = {0};
+    put_unit(&info, DW_LANG_C11);
+    uint32_t origin = put_named(&info, ABSTRACT, "inner");
+    put_function(&info, "outer", 0x1000, 0x100);
+    put_inlined(&info, 0x7fffffff, 0x1010, 0x20);
+    put_inlined(&info, origin, 0x1018, 0x8);
+    for (int i = 0; i < 3; i++)
+        end_children(&info);
+    assert_pushes(&info, " function outer decl :7 [0x1000,0x1100)\n"
+                         "  inlined  decl :0 call /src/unit.c:21:0 [0x1010,0x1030)\n"
+                         "   inlined inner decl :0 call /src/unit.c:21:0 [0x1018,0x1020)\n");
+}
+
+static void origins_that_go_in_a_circle_end(void **state) {
+    (void)state;
+    struct info info = {0};
+    put_unit(&info, DW_LANG_C11);
+    uint32_t first = here(&info);
+    put(&info, ONLY_ORIGIN, 1);
+    put(&info, first + 5, 4);
+    put(&info, ONLY_ORIGIN, 1);
+    put(&info, first, 4);
+    put_function(&info, "outer", 0x1000, 0x100);
+    put_inlined(&info, first, 0x1010, 0x20);
+    end_children(&info);
+    end_children(&info);
+    assert_pushes(&info, " function outer decl :7 [0x1000,0x1100)\n"
+                         "  inlined  decl :0 call /src/unit.c:21:0 [0x1010,0x1030)\n");
+}
+
+static void a_name_without_linkage_name_gets_its_scopes(void **state) {
+    (void)state;
+    struct info info = {0};
+    put_unit(&info, DW_LANG_C_plus_plus_14);
+    put_named(&info, NAMESPACE, "outer");
+    put_named(&info, NAMESPACE, "");
+    put_named(&info, CLASS, "Class");
+    uint32_t declaration = put_named(&info, DECLARED, "method");
+    for (int i = 0; i < 3; i++)
+        end_children(&info);
+    put(&info, DEFINITION, 1);
+    put(&info, declaration, 4);
+    put(&info, 0x1000, 8);
+    put(&info, 0x10, 4);
+    put_function(&info, "main", 0x1100, 0x10);
+    end_children(&info);
+    assert_pushes(&info,
+                  " function outer::(anonymous namespace)::Class::method decl :0 [0x1000,0x1010)\n"
+                  " function main decl :7 [0x1100,0x1110)\n");
+}
+
+static void a_sibling_that_leads_back_ends_the_unit(void **state) {
+    (void)state;
+    struct info info = {0};
+    put_unit(&info, DW_LANG_C11);
+    put_function(&info, "first", 0x1000, 0x100);
+    end_children(&info);
+    uint32_t block = here(&info);
+    put(&info, SIBLING, 1);
+    put(&info, block, 4);
+    end_children(&info);
+    put_function(&info, "second", 0x1100, 0x100);
+    end_children(&info);
+    assert_pushes(&info, " function first decl :7 [0x1000,0x1100)\n"
+                         "damage DWARF unit at 0xc: some functions or ranges cannot be read\n");
+}
+
+/* Siblings that lead into the children of the DIE before double the work with each level. */
+static void siblings_that_lead_into_children_cost_no_extra_time(void **state) {
+    (void)state;
+    struct info info = {0};
+    put_unit(&info, DW_LANG_C11);
+    for (int i = 0; i < 64; i++) {
+        put(&info, SIBLING, 1);
+        put(&info, here(&info) + 4, 4); /* its first child */
+    }
+    put_function(&info, "inside", 0x1000, 0x100);
+    for (int i = 0; i < 65; i++)
+        end_children(&info);
+    put_function(&info, "after", 0x1100, 0x100);
+    end_children(&info);
+    assert_pushes(&info, " function inside decl :7 [0x1000,0x1100)\n"
+                         " function after decl :7 [0x1100,0x1200)\n");
+}
+
+static void what_is_nested_too_deeply_is_left_out_and_told(void **state) {
+    (void)state;
+    struct info info = {0};
+    put_unit(&info, DW_LANG_C11);
+    for (int i = 0; i < 20000; i++)
+        put(&info, BLOCK, 1);
+    put_function(&info, "deep", 0x1000, 0x100);
+    for (int i = 0; i < 20001; i++)
+        end_children(&info);
+    put_function(&info, "after", 0x1100, 0x100);
+    end_children(&info);
+    assert_pushes(&info, " function after decl :7 [0x1100,0x1200)\n"
+                         "damage DWARF unit at 0xc: some functions or ranges cannot be read\n");
+}
+
+static void hundreds_of_copies_in_each_other_are_all_kept(void **state) {
+    (void)state;
+    struct info info = {0};
+    put_unit(&info, DW_LANG_C11);
+    uint32_t origin = put_named(&info, ABSTRACT, "inner");
+    put_function(&info, "outer", 0x1000, 0x1000);
+    for (uint32_t i = 0; i < 500; i++)
+        put_inlined(&info, origin, 0x1000 + i, 0x1000 - i);
+    for (int i = 0; i < 501; i++)
+        end_children(&info);
+    CLEANUP(cleanup_free) char *text = push_text(&info);
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, "inlined inner")); at++)
+        count++;
+    assert_int_equal(count, 500);
+    assert_null(strstr(text, "damage"));
+}
+
+static void a_file_without_debug_info_has_no_source(void **state) {
+    (void)state;
+    CLEANUP(cleanup_elf_image)
+    struct elf_image *image = elf_image_new(true, false, ET_DYN, EM_X86_64);
+    elf_image_add_bytes(image, ".comment", span_cstr("none"));
+    CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
+    struct symbol_source *source = NULL;
+    struct error error;
+    assert_int_equal(elf_file_open_memory(elf_image_finish(image, ELF_IMAGE_PLAIN),
+                                          &(struct elf_limits){0}, &file, &error),
+                     ERR_OK);
+    assert_int_equal(dwarf_source_new(file, &source, &error), ERR_NOT_FOUND);
+    assert_null(source);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_are_found_through_blocks_of_every_kind),
+        cmocka_unit_test(a_function_nested_in_another_is_a_function),
+        cmocka_unit_test(what_the_linker_dropped_is_left_out_with_its_copies),
+        cmocka_unit_test(a_broken_origin_loses_one_name_and_no_frame),
+        cmocka_unit_test(origins_that_go_in_a_circle_end),
+        cmocka_unit_test(a_name_without_linkage_name_gets_its_scopes),
+        cmocka_unit_test(a_sibling_that_leads_back_ends_the_unit),
+        cmocka_unit_test(siblings_that_lead_into_children_cost_no_extra_time),
+        cmocka_unit_test(what_is_nested_too_deeply_is_left_out_and_told),
+        cmocka_unit_test(hundreds_of_copies_in_each_other_are_all_kept),
+        cmocka_unit_test(a_file_without_debug_info_has_no_source),
+    };
+    return cmocka_run_group_tests_name("dwarf_source", tests, NULL, NULL);
+}
