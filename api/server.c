@@ -6,10 +6,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/debuginfo_service.h"
 #include "api/http_api.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "ingest/upload.h"
 #include "rpc/grpc_server.h"
@@ -20,6 +22,7 @@
 #define UPLOAD_THREADS 16
 #define UPLOAD_QUEUE_MAX 4096
 #define WAIT_COUNT_MAX 256
+#define LOCK_WAIT_MS 1000
 
 struct server {
     const struct server_options *options;
@@ -59,6 +62,19 @@ static enum err make_directories(const char *path, struct error *error) {
     return ERR_OK;
 }
 
+/* A worker that was being forked when an earlier server was killed holds the lock a moment longer.
+ */
+static bool take_lock(int fd) {
+    int64_t deadline_ms = clock_mono_ms() + LOCK_WAIT_MS;
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        struct timespec pause = {.tv_nsec = 10000000};
+        if (errno != EWOULDBLOCK || clock_mono_ms() >= deadline_ms)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
 static enum err open_directory(struct server *server, struct error *error) {
     const char *path = server->options->data_directory;
     enum err err = make_directories(path, error);
@@ -70,7 +86,7 @@ static enum err open_directory(struct server *server, struct error *error) {
     server->lock = openat(server->directory, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (server->lock < 0)
         return error_set_errno(error, ERR_IO, errno, "cannot open %s/lock", path);
-    if (flock(server->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (!take_lock(server->lock))
         return error_set(error, ERR_UNAVAILABLE, "another server uses the data directory %s", path);
     return ERR_OK;
 }

@@ -181,6 +181,9 @@ static enum err watch(struct grpc_connection *connection, int operation, uint32_
 static void end_connection(struct grpc_connection *connection) {
     nghttp2_session_del(connection->session);
     buffer_clear(&connection->out);
+    /* Closing alone does not end the watch while a worker that is being forked holds a copy of the
+     * descriptor: events would come for a connection that is gone. */
+    epoll_ctl(connection->loop->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
     fd_close(connection->fd);
     atomic_fetch_sub(&connection->loop->shared->connection_count, 1);
     free(connection);

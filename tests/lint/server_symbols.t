@@ -41,7 +41,7 @@ def module_symbols():
 
 def findings(program, forbidden):
     present = symbols(program)
-    found = sorted(present & forbidden)
+    found = sorted(symbols(program, "--extern-only") & forbidden)
     found += sorted(name for name in present if PARSING_SYMBOLS.match(name))
     needed = re.findall(r"NEEDED\s+(\S+)", output("objdump", "-p", program))
     return found + [library for library in needed if PARSING_LIBRARIES.match(library)]
