@@ -7,12 +7,8 @@
 
 #include "base/fault.h"
 #include "base/fd.h"
-#include "cache/digest_files.h"
-
-struct blob_store {
-    int blobs;
-    int temp;
-};
+#include "cache/blob_reader.h"
+#include "cache/blob_store_internal.h"
 
 enum writer_state { WRITER_OPEN, WRITER_SEALED, WRITER_PUBLISHED, WRITER_BROKEN };
 
@@ -32,6 +28,7 @@ enum err blob_store_open(int data_directory, struct blob_store **ret_store, stru
     if (!store)
         return error_set(error, ERR_NO_MEMORY, "no memory for a blob store");
     *store = (struct blob_store){.blobs = -1, .temp = -1};
+    pthread_mutex_init(&store->replacing, NULL);
     enum err err = digest_files_open_folder(data_directory, "tmp", &store->temp, error);
     if (err == ERR_OK)
         err = digest_files_open_root(data_directory, "blobs", &store->blobs, error);
@@ -45,6 +42,7 @@ void blob_store_free(struct blob_store *store) {
         return;
     fd_close(store->blobs);
     fd_close(store->temp);
+    pthread_mutex_destroy(&store->replacing);
     free(store);
 }
 
@@ -158,25 +156,99 @@ void blob_writer_free(struct blob_writer *writer) {
     free(writer);
 }
 
+enum err blob_store_open_file(struct blob_store *store, const struct digest_place *place,
+                              int *ret_fd, struct error *error) {
+    int fd = openat(store->blobs, place->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return error_set(error, ERR_NOT_FOUND, "no blob %s", place->path);
+    if (fd < 0)
+        return error_set_errno(error, ERR_IO, errno, "cannot open blob %s", place->path);
+    *ret_fd = fd;
+    return ERR_OK;
+}
+
+#define PIECE_SIZE BLOB_FRAME_SIZE
+
+/* Copies all that the reader has, and looks whether it is what the name says. */
+static enum err inflate(struct blob_reader *reader, const struct digest *digest, int out,
+                        struct error *error) {
+    CLEANUP(cleanup_free) char *piece = malloc(PIECE_SIZE);
+    if (!piece)
+        return error_set(error, ERR_NO_MEMORY, "no memory to inflate a blob");
+    struct hash_sha256 hash;
+    hash_sha256_init(&hash);
+    uint64_t left = blob_reader_size(reader), offset = 0;
+    while (left > 0) {
+        size_t size = left < PIECE_SIZE ? (size_t)left : PIECE_SIZE;
+        enum err err = blob_reader_read(reader, offset, piece, size, error);
+        if (err == ERR_OK)
+            err = fd_write_all(out, piece, size, error);
+        if (err != ERR_OK)
+            return err;
+        hash_sha256_update(&hash, piece, size);
+        offset += size;
+        left -= size;
+    }
+    struct digest actual = hash_sha256_final(&hash);
+    if (!digest_equal(&actual, digest))
+        return error_set(error, ERR_IO, "a stored blob is damaged: its bytes have another digest");
+    return ERR_OK;
+}
+
+/* On disk rather than in memory: a blob may be larger than what there is of it. The file has no
+ * name any more when the caller gets it. */
+static enum err open_inflated(struct blob_store *store, const struct digest *digest, int *ret_fd,
+                              struct error *error) {
+    CLEANUP(cleanup_blob_reader) struct blob_reader *reader = NULL;
+    enum err err = blob_reader_open(store, digest, &reader, error);
+    if (err != ERR_OK)
+        return err;
+    CLEANUP(temp_file_remove) struct temp_file file = {0};
+    CLEANUP(cleanup_fd) int out = -1;
+    err = temp_file_open(store->temp, &file, &out, error);
+    if (err == ERR_OK)
+        err = inflate(reader, digest, out, error);
+    if (err != ERR_OK && error->sys_errno == ENOSPC)
+        err = error_set(error, ERR_EXHAUSTED, "no space to inflate a blob");
+    if (err != ERR_OK)
+        return err;
+    int fd = openat(store->temp, file.name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error_set_errno(error, ERR_IO, errno, "cannot open an inflated blob");
+    *ret_fd = fd;
+    return ERR_OK;
+}
+
 enum err blob_store_open_blob(struct blob_store *store, const struct digest *digest, int *ret_fd,
                               struct error *error) {
-    struct digest_place place = digest_place_of(digest, "");
-    int fd = openat(store->blobs, place.path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT)
-        return error_set(error, ERR_NOT_FOUND, "no blob %s", place.path);
-    if (fd < 0)
-        return error_set_errno(error, ERR_IO, errno, "cannot open blob %s", place.path);
-    *ret_fd = fd;
+    struct digest_place raw = digest_place_of(digest, "");
+    enum err err = blob_store_open_file(store, &raw, ret_fd, error);
+    return err == ERR_NOT_FOUND ? open_inflated(store, digest, ret_fd, error) : err;
+}
+
+/* True in *ret_removed when there was such a file. */
+static enum err remove_file(struct blob_store *store, const struct digest_place *place,
+                            bool *ret_removed, struct error *error) {
+    if (unlinkat(store->blobs, place->path, 0) == 0)
+        *ret_removed = true;
+    else if (errno != ENOENT)
+        return error_set_errno(error, ERR_IO, errno, "cannot remove blob %s", place->path);
     return ERR_OK;
 }
 
 enum err blob_store_remove(struct blob_store *store, const struct digest *digest,
                            struct error *error) {
-    struct digest_place place = digest_place_of(digest, "");
-    if (unlinkat(store->blobs, place.path, 0) < 0) {
-        if (errno == ENOENT)
-            return error_set(error, ERR_NOT_FOUND, "no blob %s", place.path);
-        return error_set_errno(error, ERR_IO, errno, "cannot remove blob %s", place.path);
-    }
-    return digest_files_sync(store->blobs, &place, error);
+    struct digest_place raw = digest_place_of(digest, "");
+    struct digest_place compressed = digest_place_of(digest, BLOB_COMPRESSED_SUFFIX);
+    bool removed = false;
+    pthread_mutex_lock(&store->replacing);
+    enum err err = remove_file(store, &raw, &removed, error);
+    if (err == ERR_OK)
+        err = remove_file(store, &compressed, &removed, error);
+    pthread_mutex_unlock(&store->replacing);
+    if (err != ERR_OK)
+        return err;
+    if (!removed)
+        return error_set(error, ERR_NOT_FOUND, "no blob %s", raw.path);
+    return digest_files_sync(store->blobs, &raw, error);
 }

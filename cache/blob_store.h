@@ -1,7 +1,9 @@
 /*
  * Content-addressed files: blobs/<2 hex>/<62 hex> under the data directory, named by SHA-256 of the
  * contents. Bytes arrive in a temporary file (tmp/), hashed as they come, and become visible under
- * their digest only by an atomic rename after fsync. A blob is never changed in place.
+ * their digest only by an atomic rename after fsync. A blob is never changed in place; later it may
+ * be replaced by <62 hex>.zst with the same contents (cache/blob_compress.h), which is inflated
+ * when it is opened. Ranges without inflating the whole: cache/blob_reader.h.
  *
  * Threads: the store may be shared by any number of threads; a writer belongs to one at a time.
  * Fault points: blob.after_open, blob.after_write, blob.after_fsync, blob.after_publish.
@@ -48,7 +50,9 @@ enum err blob_writer_publish(struct blob_writer *writer, struct error *error);
 void blob_writer_free(struct blob_writer *writer);
 DEFINE_CLEANUP(blob_writer, struct blob_writer, blob_writer_free)
 
-/* A read-only fd; the caller closes it. ERR_NOT_FOUND. */
+/* A read-only fd on the raw bytes; the caller closes it. ERR_NOT_FOUND. A compressed blob is
+ * inflated into a file without a name, which takes its time, and is checked against the digest:
+ * ERR_IO when it is damaged, ERR_EXHAUSTED when there is no space for it. */
 enum err blob_store_open_blob(struct blob_store *store, const struct digest *digest, int *ret_fd,
                               struct error *error);
 enum err blob_store_remove(struct blob_store *store, const struct digest *digest,
