@@ -300,6 +300,16 @@ static void the_functions_own_unit_comes_before_smaller_sequences_of_others(void
                     "11c-120 f -:0 (no_line)\n");
 }
 
+static void a_row_of_the_own_unit_is_not_replaced_for_having_no_line(void **state) {
+    struct flatten_fixture *fixture = *state;
+    fixture_unit(fixture);
+    SEQUENCE(0x110, {0x100, "other.c", 1, 0});
+    fixture_unit(fixture);
+    FUNCTION(.name = "f", .ranges = {{0x100, 0x110}});
+    SEQUENCE(0x110, {0x100, "own.c", 0, 0});
+    expect(fixture, "100-110 f own.c:0 (no_line)\n");
+}
+
 static void among_equal_sequences_the_one_that_fits_the_function_wins(void **state) {
     struct flatten_fixture *fixture = *state;
     fixture_unit(fixture);
@@ -379,6 +389,7 @@ int main(void) {
         TEST(sequences_without_end_or_order_are_dropped),
         TEST(the_smallest_covering_sequence_wins),
         TEST(the_functions_own_unit_comes_before_smaller_sequences_of_others),
+        TEST(a_row_of_the_own_unit_is_not_replaced_for_having_no_line),
         TEST(among_equal_sequences_the_one_that_fits_the_function_wins),
         TEST(without_a_fitting_sequence_the_first_of_equals_wins),
         TEST(rows_outside_functions_take_their_name_from_symbols),
