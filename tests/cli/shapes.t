@@ -1,0 +1,153 @@
+#!/usr/bin/python3
+"""symbolize answers in the shapes of llvm-symbolizer, and its JSON is what JSON readers read."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import samples
+from samples import line_of, symbolize
+from tap import Tap
+
+
+def chain(sample):
+    return [("inner", line_of("inner line"), line_of("inner starts")),
+            ("middle", line_of("middle line"), line_of("middle starts")),
+            ("outer", line_of("outer line"), line_of("outer starts"))]
+
+
+def places(answer):
+    """An LLVM answer without its columns."""
+    return [line.rsplit(":", 1)[0] if line.startswith("/") or line.startswith("??:") else line
+            for line in answer.splitlines()]
+
+
+def check_llvm(tap, sample):
+    address = hex(sample.address())
+    want = [word for name, line, _ in chain(sample) for word in (name, f"{sample.source}:{line}")]
+    answer = symbolize("-e", sample.path, address)
+    tap.ok(places(answer.stdout) == want + [""] and answer.returncode == 0,
+           "an address has its whole chain of inlined calls, then a blank line", answer.stdout)
+    same = symbolize(f"--obj={sample.path}", str(sample.address()))
+    tap.ok(same.stdout == answer.stdout, "decimal addresses and --obj mean the same", same.stdout)
+    pretty = symbolize("-e", sample.path, "-p", "-a", "-s", address).stdout.splitlines()
+    tap.ok(len(pretty) == 4 and pretty[3] == "" and
+           pretty[0].startswith(f"{address}: inner at sample.c:{line_of('inner line')}:") and
+           pretty[2].startswith(f" (inlined by) outer at sample.c:{line_of('outer line')}:"),
+           "--pretty-print, --addresses and --basenames shape it", pretty)
+    one = symbolize("-e", sample.path, "--no-inlines", address)
+    tap.ok(places(one.stdout) == ["outer", f"{sample.source}:{line_of('inner line')}", ""],
+           "--no-inlines leaves the function and the line that executes", one.stdout)
+    lines = symbolize("-e", sample.path, "--functions=none", address)
+    tap.ok(places(lines.stdout) == want[1::2] + [""], "--functions=none leaves the lines",
+           lines.stdout)
+    unknown = symbolize("-e", sample.path, "0x10")
+    tap.ok(unknown.stdout == "??\n??:0:0\n\n" and unknown.returncode == 0,
+           "an address that nobody knows is answered with question marks", unknown.stdout)
+
+
+def check_standard_input(tap, sample):
+    address = hex(sample.address())
+    answer = symbolize("-e", sample.path, address).stdout
+    lines = f"{address}\nfoo\n\n  {address} words\r\nCODE {address}\n-1"
+    echoed = symbolize("-e", sample.path, stdin=lines)
+    tap.ok(echoed.stdout == answer + "foo\n\n" + answer + answer + "-1\n",
+           "lines that are no question are echoed", echoed.stdout)
+    named = symbolize(stdin=f"{sample.path} {address}\nCODE \"{sample.path}\" {address}\nfoo\n")
+    tap.ok(named.stdout == answer + answer + "foo\n",
+           "without -e each line names its file", named.stdout)
+    argument = symbolize(f"{sample.path} {address}")
+    tap.ok(argument.stdout == answer, "and so can an argument", argument.stdout)
+    data = symbolize(stdin=f"DATA {sample.path} {address}\n")
+    tap.ok(data.returncode == 1 and "DATA" in data.stderr and data.stdout.startswith("DATA "),
+           "DATA is refused aloud", data.stderr)
+
+
+def check_dialogue(tap, sample):
+    """A peer that waits for each answer before it asks again gets all of them."""
+    address = hex(sample.address())
+    for style, last in (("LLVM", ""), ("GNU", None), ("JSON", None)):
+        process = subprocess.Popen([samples.SYMBOLIZE, "-e", sample.path,
+                                    f"--output-style={style}"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        answers = []
+        for _ in range(3):
+            process.stdin.write(address + "\n")
+            process.stdin.flush()
+            answer = [process.stdout.readline()]
+            while last is not None and answer[-1].strip() != last:
+                answer.append(process.stdout.readline())
+            answers.append("".join(answer))
+        rest, _ = process.communicate()
+        tap.ok(len(set(answers)) == 1 and answers[0].strip() and rest == "",
+               f"style {style}: each answer can be read before the next question is asked")
+
+
+def check_json(tap, sample):
+    address = hex(sample.address())
+    answer = symbolize("-e", sample.path, "--output-style=JSON", address, "0x10")
+    both = json.loads(answer.stdout)
+    frames = [(frame["FunctionName"], frame["Line"], frame["StartLine"])
+              for frame in both[0]["Symbol"]]
+    tap.ok(frames == chain(sample) and answer.stdout.count("\n") == 1,
+           "JSON for arguments is one array on one line", answer.stdout)
+    keys = ["Column", "Discriminator", "FileName", "FunctionName", "Line", "StartAddress",
+            "StartFileName", "StartLine"]
+    tap.ok(all(list(frame) == keys for one in both for frame in one["Symbol"]),
+           "every frame has llvm-symbolizer's keys in its order")
+    tap.ok(both[0]["ModuleName"] == sample.path and both[0]["Address"] == address and
+           both[0]["Symbol"][-1]["StartAddress"] == hex(sample.address("outer")),
+           "module, address and start address are there")
+    tap.ok(both[1]["Symbol"] == [dict(zip(keys, [0, 0, "", "", 0, "", "", 0]))],
+           "an unknown address is one empty frame")
+    lines = symbolize("-e", sample.path, "--output-style=JSON", stdin=f"{address}\nfoo\n0x10\n")
+    objects = [json.loads(line) for line in lines.stdout.splitlines()]
+    tap.ok(objects[0] == both[0] and objects[2] == both[1] and
+           objects[1] == {"Error": {"Message": "unable to parse arguments: foo"},
+                          "ModuleName": sample.path},
+           "JSON for standard input is one object a line", lines.stdout)
+    pretty = symbolize("-e", sample.path, "--output-style=JSON", "-p", address, "0x10")
+    tap.ok(json.loads(pretty.stdout) == both and
+           pretty.stdout == json.dumps(both, indent=2) + "\n",
+           "--pretty-print indents it by two", pretty.stdout)
+
+
+def check_odd_names(tap, folder):
+    """Symbol names may hold any byte but NUL."""
+    source = os.path.join(folder, "odd.s")
+    names = ["quote", "high", "control"]
+    with open(source, "w", encoding="ascii") as file:
+        file.write(".text\n" + "".join(f".globl {name}\n.type {name},@function\n{name}: nop\n"
+                                       f".size {name},1\n" for name in names))
+    path = os.path.join(folder, "odd.o")
+    samples.run("as", "-o", path, source)
+    with open(path, "rb") as file:
+        data = file.read()
+    for name, odd in ((b"quote\0", b"q\"\\\n'\0"), (b"high\0", b"\xff\xc3\xa9\xad\0"),
+                      (b"control\0", b"\x01\x02\t\x1b\x7f\r\n\0")):
+        assert data.count(name) == 1 and len(odd) == len(name), name
+        data = data.replace(name, odd)
+    with open(path, "wb") as file:
+        file.write(data)
+    answer = subprocess.run([samples.SYMBOLIZE, "-e", path, "--output-style=JSON", "0", "1", "2"],
+                            capture_output=True, check=True)
+    found = [one["Symbol"][0]["FunctionName"] for one in json.loads(answer.stdout.decode("utf-8"))]
+    tap.ok(found == ["q\"\\\n'", "\ufffd\u00e9\ufffd", "\x01\x02\t\x1b\x7f\r\n"],
+           "JSON with odd bytes in names is valid UTF-8 and JSON", repr(found))
+
+
+def main():
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="shapes-") as folder:
+        sample = samples.Sample(folder)
+        check_llvm(tap, sample)
+        check_standard_input(tap, sample)
+        check_dialogue(tap, sample)
+        check_json(tap, sample)
+        check_odd_names(tap, folder)
+    tap.finish()
+
+
+main()
