@@ -18,6 +18,7 @@ struct upload_call {
     struct upload_request_reader reader;
     Parca__Debuginfo__V1alpha1__UploadInfo *info; /* NULL until it came */
     struct upload_stream *stream;                 /* NULL until it is open */
+    bool on_pool;                                 /* which owns the stream then */
     uint64_t size;                                /* of the chunks so far */
     int64_t started_ms;
 };
@@ -44,7 +45,14 @@ static void log_upload(const struct upload_call *upload, enum err err, const str
     debuginfo_log(upload->service, &upload->context, LOG_LEVEL_INFO, &record, err, error);
 }
 
-static void refuse(const struct upload_call *upload, const struct error *error) {
+/* The client may send the upload again as soon as it knows, so our hold on it ends first. */
+static void give_up(struct upload_call *upload) {
+    if (upload->stream)
+        upload_stream_abandon(upload->stream);
+}
+
+static void refuse(struct upload_call *upload, const struct error *error) {
+    give_up(upload);
     debuginfo_answer(upload->call, error->code, error, NULL);
     log_upload(upload, error->code, error);
 }
@@ -52,16 +60,20 @@ static void refuse(const struct upload_call *upload, const struct error *error) 
 /* Runs the function on the pool with a reference to the call. */
 static enum err submit(struct upload_call *upload, task_function *function, struct error *error) {
     grpc_call_ref(upload->call);
+    upload->on_pool = true;
     enum err err = task_pool_submit(upload->service->pool, function, upload, error);
-    if (err != ERR_OK)
+    if (err != ERR_OK) {
+        upload->on_pool = false;
         grpc_call_unref(upload->call);
+    }
     return err;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static void resume(void *state, struct grpc_call *call) {
-    (void)state;
+    struct upload_call *upload = state;
+    upload->on_pool = false;
     grpc_call_resume(call);
 }
 
@@ -156,9 +168,8 @@ static void run_complete(void *argument) {
         PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_RESPONSE__INIT;
     response.build_id = upload->info->build_id;
     enum err err = upload_stream_complete(upload->stream, &response.size, &error);
-    /* The client may ask at once to finish or resend it, so our hold on it ends before it knows. */
     if (err != ERR_OK)
-        upload_stream_abandon(upload->stream);
+        give_up(upload);
     debuginfo_answer(upload->call, err, &error, &response.base);
     log_upload(upload, err, &error);
     grpc_call_unref(upload->call);
@@ -181,9 +192,12 @@ static void upload_request_ended(void *state, struct grpc_call *call) {
 
 static void upload_cancelled(void *state, struct grpc_call *call) {
     (void)call;
+    struct upload_call *upload = state;
     struct error error;
+    if (!upload->on_pool)
+        give_up(upload);
     error_set(&error, ERR_CANCELLED, "the client went away or the deadline passed");
-    log_upload(state, ERR_CANCELLED, &error);
+    log_upload(upload, ERR_CANCELLED, &error);
 }
 
 static void free_stream(void *argument) {
@@ -193,8 +207,8 @@ static void free_stream(void *argument) {
 static void upload_free(void *state) {
     struct upload_call *upload = state;
     struct error error;
+    give_up(upload);
     if (upload->stream) {
-        upload_stream_abandon(upload->stream);
         /* Removing what was received may take long, but a full pool leaves no other thread. */
         if (task_pool_submit(upload->service->pool, free_stream, upload->stream, &error) != ERR_OK)
             upload_stream_free(upload->stream);

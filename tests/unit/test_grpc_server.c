@@ -1,10 +1,14 @@
 /* The gRPC server and client against each other over the loopback. */
 #include "rpc/grpc_server.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
-#include <stdatomic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/task_pool.h"
 #include "rpc/grpc_client.h"
@@ -393,6 +397,46 @@ static void a_broken_connection_cancels_its_calls(void **state) {
     assert_int_equal(fixture->tally.cancelled, 1);
 }
 
+/* Closes this process's ends of connections to the server, but not the server's. */
+static void close_client_ends(uint16_t server_port) {
+    for (int fd = 3; fd < 1024; fd++) {
+        struct sockaddr_in peer = {.sin_port = 0};
+        socklen_t size = sizeof(peer);
+        if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0 &&
+            peer.sin_port == htons(server_port))
+            close(fd);
+    }
+}
+
+/* Workers are forked while connections are open, and share them until they exec. */
+static void a_connection_that_a_forked_process_shares_is_forgotten(void **state) {
+    struct fixture *fixture = *state;
+    struct grpc_client *client = connect_client(fixture);
+    expect_echo_works(client);
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        close_client_ends(grpc_server_port(fixture->server));
+        close(ready[1]);
+        close(ready[0]);
+        pause();
+        _exit(0);
+    }
+    close(ready[1]);
+    char byte;
+    assert_int_equal(read(ready[0], &byte, 1), 0);
+    close(ready[0]);
+    grpc_client_free(client);
+    for (int i = 0; i < 20; i++) {
+        CLEANUP(cleanup_grpc_client) struct grpc_client *other = connect_client(*state);
+        expect_echo_works(other);
+    }
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 static void work_that_outlives_its_connection_is_harmless(void **state) {
     struct fixture *fixture = *state;
     struct grpc_client *client = connect_client(fixture);
@@ -511,6 +555,7 @@ int main(void) {
         WITH_SERVER(an_early_refusal_is_seen_and_the_connection_stays),
         WITH_SERVER(a_cancelled_call_is_told_once_and_freed),
         WITH_SERVER(a_broken_connection_cancels_its_calls),
+        WITH_SERVER(a_connection_that_a_forked_process_shares_is_forgotten),
         WITH_SERVER(work_that_outlives_its_connection_is_harmless),
         WITH_SERVER(a_passed_deadline_cancels_the_method),
         WITH_SERVER(stopping_lets_open_calls_end),
