@@ -4,14 +4,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/debuginfo_service.h"
 #include "api/http_api.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "ingest/upload.h"
 #include "rpc/grpc_server.h"
@@ -22,7 +19,6 @@
 #define UPLOAD_THREADS 16
 #define UPLOAD_QUEUE_MAX 4096
 #define WAIT_COUNT_MAX 256
-#define LOCK_WAIT_MS 1000
 
 struct server {
     const struct server_options *options;
@@ -62,17 +58,11 @@ static enum err make_directories(const char *path, struct error *error) {
     return ERR_OK;
 }
 
-/* A worker that was being forked when an earlier server was killed holds the lock a moment longer.
- */
+/* A lock of the process and not of the open file: flock() would be held on by a child that was
+ * being forked to become a worker when the server was killed, and the next start would fail. */
 static bool take_lock(int fd) {
-    int64_t deadline_ms = clock_mono_ms() + LOCK_WAIT_MS;
-    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        struct timespec pause = {.tv_nsec = 10000000};
-        if (errno != EWOULDBLOCK || clock_mono_ms() >= deadline_ms)
-            return false;
-        nanosleep(&pause, NULL);
-    }
-    return true;
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_SETLK, &whole) == 0;
 }
 
 static enum err open_directory(struct server *server, struct error *error) {
