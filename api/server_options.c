@@ -16,6 +16,9 @@
 #define UPLOAD_SIZE_MAX ((uint64_t)4 << 30)
 #define INDEX_DISK_SIZE_MAX ((uint64_t)20 << 30)
 #define WORKER_COUNT_MAX 256
+#define WORKER_DEADLINE_S 600
+#define WORKER_DEADLINE_MAX_S 86400
+#define WORKER_MEMORY_MAX ((uint64_t)4 << 30)
 
 enum flag {
     FLAG_DATA_DIR = 256,
@@ -25,6 +28,8 @@ enum flag {
     FLAG_MAX_UPLOAD_SIZE,
     FLAG_INDEX_CACHE_SIZE,
     FLAG_WORKERS,
+    FLAG_WORKER_DEADLINE,
+    FLAG_WORKER_MEMORY,
     FLAG_LOG_LEVEL,
     FLAG_ALLOW_REMOTE,
     FLAG_VERSION,
@@ -39,6 +44,8 @@ static const struct option flags[] = {
     {"max-upload-size", required_argument, NULL, FLAG_MAX_UPLOAD_SIZE},
     {"index-cache-size", required_argument, NULL, FLAG_INDEX_CACHE_SIZE},
     {"workers", required_argument, NULL, FLAG_WORKERS},
+    {"worker-deadline", required_argument, NULL, FLAG_WORKER_DEADLINE},
+    {"worker-memory", required_argument, NULL, FLAG_WORKER_MEMORY},
     {"log-level", required_argument, NULL, FLAG_LOG_LEVEL},
     {"allow-remote", no_argument, NULL, FLAG_ALLOW_REMOTE},
     {"version", no_argument, NULL, FLAG_VERSION},
@@ -64,6 +71,8 @@ void server_options_help(FILE *out) {
           "                           (default: " WORKER_NAME " beside symbolizerd)\n"
           "  --workers N              how many run at once, 1 to 256\n"
           "                           (default: the number of CPUs, at most 4)\n"
+          "  --worker-deadline SEC    kills one that takes longer, 1 to 86400 (default: 600)\n"
+          "  --worker-memory SIZE     that one may take (default: 4GiB)\n"
           "  --max-upload-size SIZE   of one upload (default: 4GiB)\n"
           "  --index-cache-size SIZE  of all index files; the least recently used are removed\n"
           "                           and built again when asked for (default: 20GiB)\n"
@@ -127,14 +136,22 @@ static enum err parse_size(const char *flag, const char *text, uint64_t *ret_siz
                      text);
 }
 
-static enum err parse_workers(const char *text, unsigned *ret_count, struct error *error) {
+static enum err parse_count(const char *flag, const char *text, unsigned count_max,
+                            unsigned *ret_count, struct error *error) {
     char *end = NULL;
     unsigned long count = text[0] >= '0' && text[0] <= '9' ? strtoul(text, &end, 10) : 0;
-    if (!end || *end || count < 1 || count > WORKER_COUNT_MAX)
-        return error_set(error, ERR_INVALID, "--workers: want a number from 1 to %d",
-                         WORKER_COUNT_MAX);
+    if (!end || *end || count < 1 || count > count_max)
+        return error_set(error, ERR_INVALID, "--%s: want a number from 1 to %u", flag, count_max);
     *ret_count = (unsigned)count;
     return ERR_OK;
+}
+
+static enum err parse_deadline(const char *text, int64_t *ret_deadline_ms, struct error *error) {
+    unsigned seconds = 0;
+    enum err err = parse_count("worker-deadline", text, WORKER_DEADLINE_MAX_S, &seconds, error);
+    if (err == ERR_OK)
+        *ret_deadline_ms = (int64_t)seconds * 1000;
+    return err;
 }
 
 static enum err parse_level(const char *text, enum log_level *ret_level, struct error *error) {
@@ -173,7 +190,11 @@ static enum err parse_flag(int flag, const char *value, struct server_options *o
     case FLAG_INDEX_CACHE_SIZE:
         return parse_size("index-cache-size", value, &options->index_disk_size_max, error);
     case FLAG_WORKERS:
-        return parse_workers(value, &options->worker_count, error);
+        return parse_count("workers", value, WORKER_COUNT_MAX, &options->worker_count, error);
+    case FLAG_WORKER_DEADLINE:
+        return parse_deadline(value, &options->worker_deadline_ms, error);
+    case FLAG_WORKER_MEMORY:
+        return parse_size("worker-memory", value, &options->worker_memory_max, error);
     case FLAG_LOG_LEVEL:
         return parse_level(value, &options->log_level, error);
     default:
@@ -228,6 +249,8 @@ enum err server_options_parse(int argument_count, char **arguments,
     struct server_options options = {
         .upload_size_max = UPLOAD_SIZE_MAX,
         .index_disk_size_max = INDEX_DISK_SIZE_MAX,
+        .worker_deadline_ms = (int64_t)WORKER_DEADLINE_S * 1000,
+        .worker_memory_max = WORKER_MEMORY_MAX,
         .log_level = LOG_LEVEL_INFO,
     };
     bool allow_remote = false;

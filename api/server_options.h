@@ -22,7 +22,9 @@ struct server_options {
     char worker[SERVER_PATH_MAX];
     uint64_t upload_size_max;
     uint64_t index_disk_size_max;
-    unsigned worker_count; /* 0: the build queue's default */
+    unsigned worker_count;      /* 0: the build queue's default */
+    int64_t worker_deadline_ms; /* of one job */
+    uint64_t worker_memory_max;
     enum log_level log_level;
 };
 

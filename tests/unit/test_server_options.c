@@ -49,6 +49,8 @@ static void every_flag_has_a_default(void **state) {
     assert_true(outcome.options.upload_size_max == (uint64_t)4 << 30);
     assert_true(outcome.options.index_disk_size_max == (uint64_t)20 << 30);
     assert_int_equal(outcome.options.worker_count, 0);
+    assert_int_equal(outcome.options.worker_deadline_ms, 600000);
+    assert_true(outcome.options.worker_memory_max == (uint64_t)4 << 30);
     assert_int_equal(outcome.options.log_level, LOG_LEVEL_INFO);
 }
 
@@ -56,7 +58,8 @@ static void every_flag_is_read(void **state) {
     (void)state;
     struct outcome outcome = PARSE("--data-dir", "/d", "--http-listen=[::1]:0", "--grpc-listen",
                                    "127.0.0.9:65535", "--worker=/w", "--max-upload-size=7",
-                                   "--index-cache-size=3MiB", "--workers=256", "--log-level=debug");
+                                   "--index-cache-size=3MiB", "--workers=256", "--log-level=debug",
+                                   "--worker-deadline=2", "--worker-memory=1GiB");
     assert_int_equal(outcome.err, ERR_OK);
     assert_string_equal(outcome.options.data_directory, "/d");
     assert_string_equal(outcome.options.http.address, "::1");
@@ -67,6 +70,8 @@ static void every_flag_is_read(void **state) {
     assert_int_equal(outcome.options.upload_size_max, 7);
     assert_int_equal(outcome.options.index_disk_size_max, 3 << 20);
     assert_int_equal(outcome.options.worker_count, 256);
+    assert_int_equal(outcome.options.worker_deadline_ms, 2000);
+    assert_int_equal(outcome.options.worker_memory_max, 1 << 30);
     assert_int_equal(outcome.options.log_level, LOG_LEVEL_DEBUG);
 }
 
@@ -99,6 +104,9 @@ static void a_bad_value_is_told_with_its_flag(void **state) {
         {"--max-upload-size", "99999999999GiB"},
         {"--index-cache-size", ""},
         {"--workers", "0"},
+        {"--worker-deadline", "0"},
+        {"--worker-deadline", "86401"},
+        {"--worker-memory", "1TB"},
         {"--workers", "257"},
         {"--workers", "two"},
         {"--log-level", "loud"},
@@ -127,9 +135,10 @@ static void help_names_every_flag_with_its_default(void **state) {
     FILE *out = open_memstream(&text, &size);
     server_options_help(out);
     fclose(out);
-    static const char *const flags[] = {
-        "--data-dir",  "--http-listen",     "--grpc-listen",      "--worker ",     "--workers",
-        "--log-level", "--max-upload-size", "--index-cache-size", "--allow-remote"};
+    static const char *const flags[] = {"--data-dir",         "--http-listen", "--grpc-listen",
+                                        "--worker ",          "--workers",     "--worker-deadline",
+                                        "--worker-memory",    "--log-level",   "--max-upload-size",
+                                        "--index-cache-size", "--allow-remote"};
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         const char *flag = strstr(text, flags[i]);
         assert_non_null(flag);
