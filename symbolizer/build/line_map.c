@@ -1,5 +1,7 @@
 #include "symbolizer/build/line_map.h"
 
+#include <assert.h>
+
 /* Functions may be as many as the twins over them; looking at all of them each time would be
  * quadratic in hostile input. */
 #define TWINS_TRIED_MAX 256
@@ -7,6 +9,7 @@
 /* Sorted by begin and end, twins are neighbours in order of their ids, and the sweep lets the
  * first of them win. */
 static void link_twins(struct line_map *map, size_t count) {
+    assert(count == 0 || map->ranges);
     for (size_t i = 0; i < count; i++) {
         const struct sweep_range *a = &map->ranges[i];
         const struct sweep_range *b = i + 1 < count ? &map->ranges[i + 1] : NULL;

@@ -103,6 +103,7 @@ static enum err add(struct string_table *table, struct span bytes, struct error 
         err = reserve(table, bytes.size, &copy, error);
     if (err)
         return err;
+    assert(copy);
     if (bytes.size)
         memcpy(copy, bytes.data, bytes.size);
     table->entries[table->entry_count++] = (struct string_entry){copy, (uint32_t)bytes.size};

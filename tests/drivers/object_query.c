@@ -28,6 +28,15 @@ static int fail(const struct error *error) {
     return 1;
 }
 
+/* The next line of the input as an address; false at the end. */
+static bool next_address(uint64_t *ret_pc) {
+    char line[64];
+    if (!fgets(line, sizeof(line), stdin))
+        return false;
+    *ret_pc = strtoull(line, NULL, 16);
+    return true;
+}
+
 static void print_span(struct span span, char end) {
     printf("%.*s%c", (int)span.size, span.size ? span.data : "", end);
 }
@@ -90,7 +99,7 @@ static int query_index(const char *path) {
     uint64_t pc;
     if (open_index(path, &index))
         return 1;
-    while (scanf("%" SCNx64, &pc) == 1)
+    while (next_address(&pc))
         ask_index(index, pc);
     return 0;
 }
@@ -117,7 +126,7 @@ static int query_files(struct job_input *inputs, size_t count) {
     uint64_t pc;
     if (object_resolver_new(inputs, count, &resolver, &error))
         return fail(&error);
-    while (scanf("%" SCNx64, &pc) == 1) {
+    while (next_address(&pc)) {
         if (object_resolver_resolve(resolver, pc, &frames, &miss, &error))
             return fail(&error);
         for (size_t i = 0; i < frames.count; i++)

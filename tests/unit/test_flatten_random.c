@@ -67,9 +67,9 @@ static unsigned pick(struct world *world, unsigned count) {
 }
 
 static struct pc_range random_range(struct world *world, unsigned size_max) {
-    uint64_t begin = SPACE_BEGIN + 4 * pick(world, (SPACE_END - SPACE_BEGIN) / 4);
+    uint64_t begin = SPACE_BEGIN + (uint64_t)4 * pick(world, (SPACE_END - SPACE_BEGIN) / 4);
     /* Few sizes, so that equal ranges are common. */
-    return (struct pc_range){begin, begin + 4 * (1 + pick(world, size_max / 4))};
+    return (struct pc_range){begin, begin + (uint64_t)4 * (1 + pick(world, size_max / 4))};
 }
 
 static void add_code(struct world *world, struct flatten_fixture *fixture, int unit, int parent) {
@@ -101,7 +101,7 @@ static void add_sequence(struct world *world, struct flatten_fixture *fixture, i
     for (size_t i = 0; i < sequence->count; i++) {
         sequence->rows[i] = (struct fixture_row){address, files[pick(world, ARRAY_SIZE(files))],
                                                  pick(world, 4), pick(world, 2)};
-        address += 4 * pick(world, 4);
+        address += (uint64_t)4 * pick(world, 4);
     }
     sequence->end = address;
     fixture_sequence(fixture, sequence->rows, sequence->count, sequence->end);
@@ -131,8 +131,8 @@ static void add_symbols(struct world *world, struct flatten_fixture *fixture, in
         struct symbol *symbol = &world->symbols[world->symbol_count];
         *symbol = (struct symbol){.source = source};
         snprintf(symbol->name, sizeof(symbol->name), "s%zu", world->symbol_count++);
-        symbol->begin = pc + 4 * pick(world, 5);
-        symbol->end = symbol->begin + 4 * (1 + pick(world, 6));
+        symbol->begin = pc + (uint64_t)4 * pick(world, 5);
+        symbol->end = symbol->begin + (uint64_t)4 * (1 + pick(world, 6));
         symbol->origin = pick(world, 2) ? SYMBOL_ORIGIN_SYMTAB : SYMBOL_ORIGIN_DYNSYM;
         pc = symbol->end;
         fixture_symbol(fixture, symbol->name, symbol->begin, symbol->end, symbol->origin);
@@ -325,7 +325,7 @@ static void random_symbols_give_the_oracles_answers(void **state) {
             answers++;
     }
     /* That the worlds are not empty. */
-    assert_true(answers > 10 * ROUNDS);
+    assert_true(answers > (size_t)10 * ROUNDS);
 }
 
 int main(void) {

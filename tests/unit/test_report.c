@@ -3,12 +3,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/fd.h"
 
 static enum err parse(const char *text, struct report *ret_report) {
@@ -178,22 +179,23 @@ static void the_status_must_be_one_that_a_worker_writes(void **state) {
     assert_null(report_status_name((enum report_status)7));
 }
 
+/* "status ok", a line `count` times, "end". */
+static enum err parse_repeated(const char *line, int count) {
+    CLEANUP(buffer_clear) struct buffer text = {0};
+    struct report report;
+    buffer_append_cstr(&text, "status ok\n");
+    for (int i = 0; i < count; i++)
+        buffer_printf(&text, "%s\n", line);
+    buffer_append_cstr(&text, "end\n");
+    return parse(buffer_cstr(&text), &report);
+}
+
 static void too_many_ids_or_needs_are_refused(void **state) {
     (void)state;
-    char text[8192] = "status ok\n";
-    for (int i = 0; i < INDEX_ID_MAX; i++)
-        strcat(text, "id gnu abcd\n");
-    size_t size = strlen(text);
-    struct report report;
-    strcat(text, "end\n");
-    assert_int_equal(parse(text, &report), ERR_OK);
-    strcpy(text + size, "id gnu abcd\nend\n");
-    assert_int_equal(parse(text, &report), ERR_MALFORMED);
-    strcpy(text, "status ok\n");
-    for (int i = 0; i <= REPORT_NEED_MAX; i++)
-        strcat(text, "need altlink abcd\n");
-    strcat(text, "end\n");
-    assert_int_equal(parse(text, &report), ERR_MALFORMED);
+    assert_int_equal(parse_repeated("id gnu abcd", INDEX_ID_MAX), ERR_OK);
+    assert_int_equal(parse_repeated("id gnu abcd", INDEX_ID_MAX + 1), ERR_MALFORMED);
+    assert_int_equal(parse_repeated("need altlink abcd", REPORT_NEED_MAX), ERR_OK);
+    assert_int_equal(parse_repeated("need altlink abcd", REPORT_NEED_MAX + 1), ERR_MALFORMED);
 }
 
 static void reasons_are_made_printable_on_both_sides(void **state) {
@@ -213,29 +215,31 @@ static void reasons_are_made_printable_on_both_sides(void **state) {
 
 static void long_reasons_are_cut_at_a_character(void **state) {
     (void)state;
-    char text[2048] = "status failed\nreason ";
+    CLEANUP(buffer_clear) struct buffer text = {0};
+    buffer_append_cstr(&text, "status failed\nreason ");
     for (int i = 0; i < 400; i++)
-        strcat(text, "\xc3\xa9");
-    strcat(text, "\nend\n");
+        buffer_append_cstr(&text, "\xc3\xa9");
+    buffer_append_cstr(&text, "\nend\n");
     struct report report;
-    assert_int_equal(parse(text, &report), ERR_OK);
+    assert_int_equal(parse(buffer_cstr(&text), &report), ERR_OK);
     assert_int_equal(strlen(report.reason), 510);
 }
 
 static void an_oversized_report_is_refused(void **state) {
     (void)state;
-    char *text = malloc(REPORT_SIZE_MAX + 2);
-    assert_non_null(text);
-    memset(text, 'x', REPORT_SIZE_MAX + 1);
-    memcpy(text, "status ok\nmood ", 15);
-    memcpy(text + REPORT_SIZE_MAX - 4, "\nend\n", 6);
-    struct report report;
-    struct error error;
-    assert_int_equal(report_parse(span_of(text, REPORT_SIZE_MAX + 1), &report, &error),
-                     ERR_MALFORMED);
-    memcpy(text + REPORT_SIZE_MAX - 5, "\nend\n", 6);
-    assert_int_equal(report_parse(span_of(text, REPORT_SIZE_MAX), &report, &error), ERR_OK);
-    free(text);
+    static const char head[] = "status ok\nmood ";
+    static const char tail[] = "\nend\n";
+    for (size_t over = 0; over <= 1; over++) {
+        CLEANUP(buffer_clear) struct buffer text = {0};
+        buffer_append_cstr(&text, head);
+        while (text.size < REPORT_SIZE_MAX + over - strlen(tail))
+            buffer_append_byte(&text, 'x');
+        buffer_append_cstr(&text, tail);
+        struct report report;
+        struct error error;
+        assert_int_equal(report_parse(buffer_span(&text), &report, &error),
+                         over ? ERR_MALFORMED : ERR_OK);
+    }
 }
 
 int main(void) {
