@@ -446,6 +446,9 @@ def main():
             many(tap, server, path)
             counted(tap, server, before)
             starting(tap, server)
+            # Sanitizers end a server that had something to report with another status.
+            code = server.stop()
+            tap.ok(code == 0, "the server ends in order", [str(code), *server.output[-60:]])
         pending(tap, directory, path)
         stopping(tap, directory, path)
         killed(tap, directory, path)
