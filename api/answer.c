@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "api/name_cache.h"
 #include "base/buffer.h"
 #include "policy/policy.h"
 #include "symbolizer/index/demangle.h"
@@ -14,19 +15,23 @@ struct answer {
     struct index_scratch scratch;
     struct index_scratch leaf_scratch; /* keeps the leaf's file while the outermost is sought */
     struct buffer demangled;
+    struct name_cache *names;
 };
 
 struct answer *answer_new(void) {
-    struct answer *answer = calloc(1, sizeof(*answer));
-    if (answer)
-        answer->demangled.size_max = DEMANGLE_OUTPUT_SIZE_MAX;
-    return answer;
+    CLEANUP(cleanup_answer) struct answer *answer = calloc(1, sizeof(*answer));
+    if (!answer)
+        return NULL;
+    answer->demangled.size_max = DEMANGLE_OUTPUT_SIZE_MAX;
+    answer->names = name_cache_new();
+    return answer->names ? TAKE(answer) : NULL;
 }
 
 void answer_free(struct answer *answer) {
     if (!answer)
         return;
     buffer_clear(&answer->demangled);
+    name_cache_free(answer->names);
     free(answer);
 }
 
@@ -92,11 +97,15 @@ static bool next_frame(struct answer *answer, struct symbol_frame *ret_frame) {
 static struct span shown_name(struct answer *answer, const struct symbol_frame *frame) {
     if (!answer->scope->demangle || !(frame->flags & SYMBOL_DEMANGLES))
         return frame->name;
+    struct span name;
+    if (name_cache_find(answer->names, frame->name, &name))
+        return name;
     answer->demangled.size = 0;
     answer->demangled.failed = false;
-    if (!demangle(frame->name, &answer->demangled))
-        return frame->name;
-    return buffer_span(&answer->demangled);
+    bool good = demangle(frame->name, &answer->demangled);
+    name = good ? buffer_span(&answer->demangled) : frame->name;
+    name_cache_put(answer->names, frame->name, name);
+    return name;
 }
 
 bool answer_render(struct answer *answer, struct answer_frame *ret_frame) {
