@@ -10,6 +10,7 @@
 #include "api/debuginfo_service.h"
 #include "api/http_api.h"
 #include "base/fd.h"
+#include "cache/blob_compactor.h"
 #include "ingest/upload.h"
 #include "rpc/grpc_server.h"
 
@@ -31,6 +32,7 @@ struct server {
     struct index_cache *indexes;
     struct build_queue *builds;
     struct ingest *ingest;
+    struct blob_compactor *compactor;
     struct task_pool *queries;
     struct task_pool *uploads;
     struct build_waiter *waiter;
@@ -100,8 +102,10 @@ static enum err open_stores(struct server *server, struct error *error) {
     return err;
 }
 
+/* The compactor comes last: opening ingest empties tmp/, in which it works. */
 static enum err open_ingest(struct server *server, struct error *error) {
     const struct server_options *options = server->options;
+    struct blob_compactor_config compactor = {0};
     struct build_queue_config builds = {.worker_count = options->worker_count};
     struct ingest_config ingest = {.upload_size_max = options->upload_size_max};
     server->worker.program = options->worker;
@@ -113,6 +117,8 @@ static enum err open_ingest(struct server *server, struct error *error) {
     if (err == ERR_OK)
         err = ingest_open(&ingest, server->catalog, server->blobs, server->builds, &server->worker,
                           &server->ingest, error);
+    if (err == ERR_OK)
+        err = blob_compactor_new(&compactor, server->blobs, &server->compactor, error);
     return err;
 }
 
@@ -218,6 +224,7 @@ void server_free(struct server *server) {
     task_pool_free(server->uploads);
     debuginfo_service_free(server->debuginfo);
     metrics_free(server->metrics);
+    blob_compactor_free(server->compactor);
     ingest_free(server->ingest);
     build_queue_free(server->builds);
     index_cache_free(server->indexes);

@@ -17,7 +17,7 @@ struct blob_compactor_config {
     int64_t interval_ms; /* from one look at all blobs to the next; 0: 10 min */
 };
 
-/* Borrows the store. Starts with a look at all blobs. */
+/* Borrows the store, which must have been swept before. Starts with a look at all blobs. */
 enum err blob_compactor_new(const struct blob_compactor_config *config, struct blob_store *store,
                             struct blob_compactor **ret_compactor, struct error *error);
 

@@ -196,7 +196,8 @@ static void a_table_that_claims_too_much_is_refused_before_memory_is_taken(void 
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
         uint8_t bytes[25] = {0x5e, 0x2a, 0x4d, 0x18};
         memcpy(bytes + 16, &counts[i], 4);
-        memcpy(bytes + 21, "\xb1\xea\x92\x8f", 4);
+        const uint32_t magic = BLOB_TABLE_MAGIC;
+        memcpy(bytes + 21, &magic, sizeof(magic));
         CLEANUP(cleanup_fd) int fd = file_of(bytes, sizeof(bytes));
         struct blob_frames *frames = NULL;
         assert_int_equal(blob_frames_open(fd, &frames, &error), ERR_IO);
