@@ -171,8 +171,8 @@ static inline struct dwarf_level *dwarf_tree_level(struct dwarf_tree *tree) {
 
 /*
  * Told of every function with live code below a DIE and, unless `inlined` is NULL, of every inlined
- * copy with live code in it. Nodes are the visitor's own numbers. A function that answers NODE_NONE
- * hears nothing of the copies in it.
+ * copy with live code in it. Nodes are the visitor's own numbers. A visitor that answers NODE_NONE
+ * for a function or copy hears nothing of the copies in it.
  */
 struct dwarf_visitor {
     enum err (*function)(struct dwarf_visitor *visitor, Dwarf_Die *die,

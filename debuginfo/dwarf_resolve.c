@@ -2,10 +2,12 @@
 
 #include "debuginfo/dwarf_internal.h"
 
+/* The function or a copy in it that covers pc, as do all it is inlined into. */
 struct resolve_node {
     Dwarf_Die die;
-    uint32_t parent; /* NODE_NONE in the function itself */
-    uint32_t depth;
+    uint32_t parent;     /* NODE_NONE in the function itself */
+    uint32_t child;      /* the copy in it with the smallest range that covers pc; or NODE_NONE */
+    uint64_t child_size; /* of that range */
 };
 
 struct inline_finder {
@@ -14,27 +16,26 @@ struct inline_finder {
     struct resolve_node *nodes; /* the function, then its copies, parents first */
     size_t count;
     size_t capacity;
-    uint32_t leaf; /* the deepest node that covers pc */
-    uint64_t leaf_size;
 };
 
 static void cleanup_inline_finder(struct inline_finder *finder) {
     free(finder->nodes);
 }
 
-static enum err add_node(struct inline_finder *finder, const struct resolve_node *node,
+static enum err add_node(struct inline_finder *finder, Dwarf_Die *die, uint32_t parent,
                          uint32_t *ret_node, struct error *error) {
     if (finder->count == finder->capacity) {
         size_t capacity = finder->capacity ? 2 * finder->capacity : 32;
-        struct resolve_node *grown = realloc(finder->nodes, capacity * sizeof(*grown));
-        if (!grown || capacity >= NODE_NONE) {
-            finder->nodes = grown ? grown : finder->nodes;
+        struct resolve_node *grown = NULL;
+        if (capacity < NODE_NONE)
+            grown = realloc(finder->nodes, capacity * sizeof(*grown));
+        if (!grown)
             return error_set(error, ERR_NO_MEMORY, "no memory for %zu inlined copies", capacity);
-        }
         finder->nodes = grown;
         finder->capacity = capacity;
     }
-    finder->nodes[finder->count] = *node;
+    finder->nodes[finder->count] =
+        (struct resolve_node){.die = *die, .parent = parent, .child = NODE_NONE};
     *ret_node = (uint32_t)finder->count++;
     return ERR_OK;
 }
@@ -48,27 +49,36 @@ static enum err find_in_function(struct dwarf_visitor *visitor, Dwarf_Die *die,
     struct inline_finder *finder = (struct inline_finder *)visitor;
     if (finder->count > 0)
         return ERR_OK;
-    struct resolve_node node = {.die = *die, .parent = NODE_NONE};
-    return add_node(finder, &node, ret_node, error);
+    return add_node(finder, die, NODE_NONE, ret_node, error);
 }
 
+/* A copy counts only where its parent does; of those in one parent the smallest range wins, then
+ * the first. */
 static enum err find_in_inlined(struct dwarf_visitor *visitor, Dwarf_Die *die, uint32_t parent,
                                 const struct range_list *ranges, uint32_t *ret_node,
                                 struct error *error) {
     struct inline_finder *finder = (struct inline_finder *)visitor;
-    struct resolve_node node = {
-        .die = *die, .parent = parent, .depth = finder->nodes[parent].depth + 1};
-    enum err err = add_node(finder, &node, ret_node, error);
     struct pc_range covering;
-    if (err || !range_list_find(ranges, finder->pc, &covering))
+    *ret_node = NODE_NONE;
+    if (!range_list_find(ranges, finder->pc, &covering))
+        return ERR_OK;
+    enum err err = add_node(finder, die, parent, ret_node, error);
+    if (err)
         return err;
+    struct resolve_node *in = &finder->nodes[parent];
     uint64_t size = covering.end - covering.begin;
-    const struct resolve_node *leaf = &finder->nodes[finder->leaf];
-    if (node.depth > leaf->depth || (node.depth == leaf->depth && size < finder->leaf_size)) {
-        finder->leaf = *ret_node;
-        finder->leaf_size = size;
+    if (in->child == NODE_NONE || size < in->child_size) {
+        in->child = *ret_node;
+        in->child_size = size;
     }
     return ERR_OK;
+}
+
+static uint32_t innermost(const struct inline_finder *finder) {
+    uint32_t node = 0;
+    while (finder->nodes[node].child != NODE_NONE)
+        node = finder->nodes[node].child;
+    return node;
 }
 
 struct resolve {
@@ -132,7 +142,7 @@ static enum err fill_subject(struct resolve *resolve, Dwarf_Die *die, struct sym
 static enum err add_frames(struct resolve *resolve, struct inline_finder *finder,
                            struct frame_list *frames, struct error *error) {
     Dwarf_Die *callee = NULL;
-    for (uint32_t i = finder->leaf; i != NODE_NONE; i = finder->nodes[i].parent) {
+    for (uint32_t i = innermost(finder); i != NODE_NONE; i = finder->nodes[i].parent) {
         Dwarf_Die *die = &finder->nodes[i].die;
         struct symbol_frame frame = {.origin = SYMBOL_ORIGIN_DWARF};
         enum err err = fill_subject(resolve, die, &frame, error);

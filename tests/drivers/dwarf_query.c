@@ -6,35 +6,21 @@
  *     dwarf_query FILE push < addresses     the frames that follow from what push() hands out
  *     dwarf_query FILE dump                 what push() hands out
  *
- * Addresses are hexadecimal, one a line. An answer is one line a frame, leaf first,
- *     NAME TAB SHORT_NAME TAB FILE TAB LINE TAB COLUMN TAB START_FILE TAB START_LINE
- * then an empty line.
+ * Addresses are hexadecimal, one a line; answers as in tests/support/frame_text.h.
  */
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "debuginfo/dwarf_source.h"
 #include "debuginfo/elf_file.h"
+#include "tests/support/frame_text.h"
 #include "tests/support/push_model.h"
 
-static void print_span(struct span span, char end) {
-    printf("%.*s%c", (int)span.size, span.size ? span.data : "", end);
-}
-
 static void print_frames(const struct frame_list *frames) {
-    for (size_t i = 0; i < frames->count; i++) {
-        const struct symbol_frame *frame = &frames->frames[i];
-        print_span(frame->name, '\t');
-        print_span(frame->short_name, '\t');
-        print_span(frame->file, '\t');
-        printf("%" PRIu32 "\t%" PRIu32 "\t", frame->line, frame->column);
-        print_span(frame->start_file, '\t');
-        printf("%" PRIu32 "\n", frame->start_line);
-    }
+    for (size_t i = 0; i < frames->count; i++)
+        frame_text_print(&frames->frames[i]);
     printf("\n");
 }
 

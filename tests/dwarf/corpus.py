@@ -3,6 +3,7 @@
 An answer is a list of frames, leaf first; a frame is (function, file's base name, line). What is
 compared is the whole list.
 """
+import json
 import os
 import re
 import struct
@@ -110,13 +111,62 @@ def ask_driver_raw(path, addresses, how):
     return split_blocks(text)
 
 
-def ask_driver(path, addresses, how):
-    """The DWARF source alone, by `pull` or `push`: chains of (plain name, file, line)."""
-    blocks = ask_driver_raw(path, addresses, how)
+def parse_blocks(blocks):
+    """The drivers' lines as chains of (plain name, file, line)."""
     rows = [[line.split("\t") for line in block.splitlines()] for block in blocks]
     names = iter(demangle([row[0] for block in rows for row in block]))
     return [[(plain(next(names)), os.path.basename(row[2]), int(row[3])) for row in block]
             for block in rows]
+
+
+def ask_driver(path, addresses, how):
+    """The DWARF source alone, by `pull` or `push`."""
+    return parse_blocks(ask_driver_raw(path, addresses, how))
+
+
+def build_index(path, index):
+    """What the service does with an upload: the worker makes the index."""
+    report = os.path.join(os.path.dirname(index), "report")
+    with open(path, "rb") as main, open(index, "wb") as out, open(report, "wb") as told:
+        fds = [told.fileno(), out.fileno(), main.fileno()]
+        run([os.path.join(BUILD, "symbolizer-worker"), "build", f"--report={fds[0]}",
+             f"--out={fds[1]}", f"main={fds[2]}"], pass_fds=fds)
+    with open(report, encoding="utf-8") as told:
+        text = told.read()
+    if not text.startswith("status ok\n"):
+        raise RuntimeError(f"the worker reports:\n{text}")
+
+
+def ask_index_raw(path, addresses):
+    """What index_query prints for each address about an index made of the file."""
+    with tempfile.TemporaryDirectory(prefix="dwarf-index-") as directory:
+        index = os.path.join(directory, "index")
+        build_index(path, index)
+        return split_blocks(run([os.path.join(BUILD, "drivers", "index_query"), index],
+                                input="".join(f"{address:x}\n" for address in addresses)))
+
+
+def ask_index(path, addresses):
+    return parse_blocks(ask_index_raw(path, addresses))
+
+
+def ask_symbolize(path, addresses):
+    """The offline CLI."""
+    lines = run([os.path.join(BUILD, "symbolize"), "-e", path, "--output-style=JSON"],
+                input="".join(f"{address:#x}\n" for address in addresses)).splitlines()
+    answers = [[(plain(frame["FunctionName"]), os.path.basename(frame["FileName"]), frame["Line"])
+                for frame in json.loads(line)["Symbol"]] for line in lines]
+    # A miss is a frame without anything in it, as llvm-symbolizer has it.
+    return [[] if answer == [("", "", 0)] else answer for answer in answers]
+
+
+# Who is asked, and whether the symbol table names what DWARF does not.
+READERS = {
+    "the source's pull": (lambda path, addresses: ask_driver(path, addresses, "pull"), False),
+    "the source's push": (lambda path, addresses: ask_driver(path, addresses, "push"), False),
+    "symbolize": (ask_symbolize, True),
+    "the index": (ask_index, True),
+}
 
 
 def split_blocks(text):
@@ -234,16 +284,21 @@ def text_addresses(path, step=1):
     return list(range(text.address - 8, text.address + text.size + 8, step))
 
 
+def check_readers(tap, name, path, marks, chains):
+    """Every reader shows every chain of every mark."""
+    for reader, (ask, by_symbols) in READERS.items():
+        answers = ask(path, [mark.address for mark in marks])
+        wrong = differences(marks, answers, chains, by_symbols)
+        tap.ok(not wrong, f"{name}: {reader} shows every chain", wrong)
+
+
 def check_variants(tap, variants, compiler):
-    """Pull and push of every variant against the truth."""
+    """Every reader against the truth, with every variant."""
     truths = read_truth()
     with tempfile.TemporaryDirectory(prefix="dwarf-corpus-") as directory:
         path = os.path.join(directory, "program")
         for name, variant in variants.items():
             marks = make_variant(path, variant, compiler)
-            chains = expected_chains(truths, variant.collected, compiler)
             assert len(marks) >= 30, "the program has lost its marks"
-            for how in ("pull", "push"):
-                answers = ask_driver(path, [mark.address for mark in marks], how)
-                wrong = differences(marks, answers, chains, False)
-                tap.ok(not wrong, f"{compiler}, {name}: {how} shows every chain", wrong)
+            chains = expected_chains(truths, variant.collected, compiler)
+            check_readers(tap, f"{compiler}, {name}", path, marks, chains)

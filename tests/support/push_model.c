@@ -206,27 +206,30 @@ static const struct record *find_function(const struct push_model *model, uint64
     return best;
 }
 
-static const struct record *root_of(const struct push_model *model, const struct record *record) {
-    while (record->parent != SIZE_MAX)
-        record = &model->records[record->parent];
-    return record;
+/* Of the copies directly in `parent` the one with the smallest range that covers pc. */
+static const struct record *find_copy(const struct push_model *model, const struct record *parent,
+                                      uint64_t pc) {
+    const struct record *best = NULL;
+    uint64_t best_size = 0;
+    uint64_t size = 0;
+    for (size_t i = 0; i < model->count; i++) {
+        const struct record *record = &model->records[i];
+        if (record->kind != RECORD_INLINED || &model->records[record->parent] != parent ||
+            !covers(record, pc, &size))
+            continue;
+        if (!best || size < best_size) {
+            best = record;
+            best_size = size;
+        }
+    }
+    return best;
 }
 
 static const struct record *find_leaf(const struct push_model *model, const struct record *function,
                                       uint64_t pc) {
     const struct record *leaf = function;
-    uint64_t leaf_size = 0;
-    uint64_t size = 0;
-    for (size_t i = 0; i < model->count; i++) {
-        const struct record *record = &model->records[i];
-        if (record->kind != RECORD_INLINED || root_of(model, record) != function ||
-            !covers(record, pc, &size))
-            continue;
-        if (record->depth > leaf->depth || (record->depth == leaf->depth && size < leaf_size)) {
-            leaf = record;
-            leaf_size = size;
-        }
-    }
+    for (const struct record *copy; (copy = find_copy(model, leaf, pc)); leaf = copy)
+        ;
     return leaf;
 }
 

@@ -1,8 +1,9 @@
 /*
  * Keeps what a source pushes, as it came, and answers for an address by the rules that an index
- * builder follows: the smallest range of a function that covers pc, the deepest inlined copy in it,
- * the last row at or before pc in the smallest sequence, of the function's own unit first. Slow and
- * plain, so that it can be compared with the source's own resolve().
+ * builder follows: the smallest range of a function that covers pc; from there down, the copy with
+ * the smallest range that covers it; the last row at or before pc in the smallest sequence, of the
+ * function's own unit first. Slow and plain, so that it can be compared with the source's own
+ * resolve().
  */
 #pragma once
 
