@@ -216,8 +216,10 @@ def differences(marks, answers, chains, by_symbols):
 
 
 def live_marks(path):
-    """Without those whose code the linker dropped: it leaves 0 as their address."""
-    return [mark for mark in read_marks(path) if mark.address != 0]
+    """Without those whose code the linker dropped: it leaves 0 or an offset as their address."""
+    code = [s for s in elf64.read(path).sections if s.flags & elf64.SHF_EXECINSTR]
+    return [mark for mark in read_marks(path)
+            if any(s.address <= mark.address < s.address + s.size for s in code)]
 
 
 # What a program is made with, how it is treated afterwards (a command with {} for the file, in
