@@ -178,6 +178,16 @@ static ssize_t read_request(nghttp2_session *session, int32_t stream_id, uint8_t
 
 /* --- the connection --------------------------------------------------------------------------- */
 
+/* sys_errno 0: the server closed it. One that never said a word of HTTP/2 may be another port. */
+static enum err say_broken(const struct grpc_client *client, int sys_errno, struct error *error) {
+    if (!client->greeted)
+        return error_set(error, ERR_UNAVAILABLE,
+                         "the server closed the connection unheard; is this its gRPC address?");
+    if (sys_errno == 0)
+        return error_set(error, ERR_UNAVAILABLE, "the server closed the connection");
+    return error_set_errno(error, ERR_UNAVAILABLE, sys_errno, "the connection broke");
+}
+
 static enum err send_some(struct grpc_client *client, struct error *error) {
     struct buffer *out = &client->out;
     for (;;) {
@@ -197,7 +207,7 @@ static enum err send_some(struct grpc_client *client, struct error *error) {
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
             return ERR_OK;
         if (sent < 0)
-            return error_set_errno(error, ERR_UNAVAILABLE, errno, "the connection broke");
+            return say_broken(client, errno, error);
         client->out_offset += (size_t)sent;
         if (client->out_offset == out->size) {
             out->size = 0;
@@ -211,13 +221,8 @@ static enum err receive_some(struct grpc_client *client, struct error *error) {
     ssize_t size = recv(client->fd, bytes, sizeof(bytes), 0);
     if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return ERR_OK;
-    if (size < 0)
-        return error_set_errno(error, ERR_UNAVAILABLE, errno, "the connection broke");
-    if (size == 0 && !client->greeted)
-        return error_set(error, ERR_UNAVAILABLE,
-                         "the server closed the connection unheard; is this its gRPC address?");
-    if (size == 0)
-        return error_set(error, ERR_UNAVAILABLE, "the server closed the connection");
+    if (size <= 0)
+        return say_broken(client, size < 0 ? errno : 0, error);
     ssize_t used = nghttp2_session_mem_recv(client->session, bytes, (size_t)size);
     if (used < 0)
         return error_set(error, ERR_MALFORMED, "the server does not speak HTTP/2: %s",

@@ -1,0 +1,325 @@
+#!/usr/bin/python3
+"""What clients may do that no gRPC library does: HTTP/2 frames by hand against the real server."""
+import os
+import socket
+import struct
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import service
+from service import Tap
+
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
+    0, 1, 3, 4, 6, 7, 8, 9)
+END_STREAM, END_HEADERS, PADDED, ACK = 1, 4, 8, 1
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+METHOD = "/parca.debuginfo.v1alpha1.DebuginfoService/ShouldInitiateUpload"
+QUESTION = b"\x0a\x08abcdef01"  # ShouldInitiateUploadRequest{build_id: "abcdef01"}
+
+
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(
+        ">I", stream) + payload
+
+
+def header_block(headers):
+    """HPACK literals without indexing or Huffman coding (RFC 7541, 6.2.2)."""
+    def text(value):
+        data = value.encode()
+        if len(data) < 127:
+            return bytes([len(data)]) + data
+        rest, size = len(data) - 127, b"\x7f"
+        while rest >= 128:
+            size += bytes([rest % 128 + 128])
+            rest //= 128
+        return size + bytes([rest]) + data
+    return b"".join(b"\0" + text(name) + text(value) for name, value in headers)
+
+
+def request_headers(path=METHOD, method="POST", content_type="application/grpc", extra=()):
+    return header_block([(":method", method), (":scheme", "http"), (":path", path),
+                         (":authority", "test"), ("content-type", content_type),
+                         ("te", "trailers"), *extra])
+
+
+def headers_frames(stream, block):
+    """HEADERS, and CONTINUATION for what is over the frame size."""
+    pieces = [block[start:start + 16384] for start in range(0, len(block), 16384)]
+    return b"".join(frame(CONTINUATION if number else HEADERS,
+                          END_HEADERS if number == len(pieces) - 1 else 0, stream, piece)
+                    for number, piece in enumerate(pieces))
+
+
+def message(data, flags=0):
+    return bytes([flags]) + struct.pack(">I", len(data)) + data
+
+
+class Connection:
+    def __init__(self, server, greeting=PREFACE + frame(SETTINGS, 0, 0)):
+        self.socket = socket.create_connection(("127.0.0.1", server.ports["grpc"]),
+                                               timeout=service.PATIENCE_S)
+        self.buffer = b""
+        self.frames = []
+        self.send(greeting)
+
+    def send(self, *frames):
+        self.socket.sendall(b"".join(frames))
+
+    def next_frame(self):
+        """(kind, flags, stream, payload), or None at the end of the connection."""
+        while True:
+            if len(self.buffer) >= 9:
+                size = int.from_bytes(self.buffer[:3], "big")
+                if len(self.buffer) >= 9 + size:
+                    kind, flags = self.buffer[3], self.buffer[4]
+                    stream = int.from_bytes(self.buffer[5:9], "big")
+                    payload = self.buffer[9:9 + size]
+                    self.buffer = self.buffer[9 + size:]
+                    self.frames.append((kind, flags, stream, payload))
+                    return self.frames[-1]
+            try:
+                data = self.socket.recv(65536)
+            except ConnectionResetError:
+                data = b""
+            if not data:
+                return None
+            self.buffer += data
+
+    def wait_for(self, kind, stream):
+        """The frames of the stream up to the first of that kind."""
+        found = []
+        while True:
+            got = self.next_frame()
+            if got is None:
+                raise EOFError(f"connection ended; frames: {self.frames}")
+            if got[2] == stream and got[0] in (DATA, HEADERS, RST_STREAM):
+                found.append(got)
+            if got[0] == kind and got[2] == stream:
+                return found
+
+    def wait_for_answer(self, stream):
+        """All payloads of the stream's answer, up to END_STREAM."""
+        payloads = []
+        while True:
+            got = self.next_frame()
+            if got is None:
+                raise EOFError(f"connection ended; frames: {self.frames}")
+            if got[2] == stream and got[0] in (DATA, HEADERS):
+                payloads.append(got[3])
+                if got[1] & END_STREAM:
+                    return payloads
+            if got[2] == stream and got[0] == RST_STREAM:
+                raise EOFError("the stream was reset")
+
+    def ended(self):
+        while self.next_frame() is not None:
+            pass
+        return True
+
+    def ask(self, stream, **options):
+        self.send(headers_frames(stream, request_headers(**options)),
+                  frame(DATA, END_STREAM, stream, message(QUESTION)))
+        return self.wait_for_answer(stream)
+
+    def close(self):
+        self.socket.close()
+
+
+def is_answered(connection, stream):
+    """A good question gets HEADERS, one message and trailers."""
+    payloads = connection.ask(stream)
+    return len(payloads) == 3 and b"First time we see this Build ID" in payloads[1]
+
+
+tests = []
+
+
+def test(function):
+    tests.append(function)
+    return function
+
+
+@test
+def a_request_by_hand_is_answered(server):
+    connection = Connection(server)
+    assert is_answered(connection, 1)
+    assert is_answered(connection, 3)
+    connection.close()
+
+
+@test
+def a_message_in_frames_of_one_byte_and_with_padding_is_one_message(server):
+    connection = Connection(server)
+    connection.send(frame(HEADERS, END_HEADERS, 1, request_headers()))
+    for byte in message(QUESTION):
+        connection.send(frame(DATA, PADDED, 1, b"\x64" + bytes([byte]) + bytes(100)))
+    connection.send(frame(DATA, END_STREAM, 1))
+    assert b"First time" in connection.wait_for_answer(1)[1]
+    connection.close()
+
+
+@test
+def headers_in_continuation_frames_are_one_block(server):
+    connection = Connection(server)
+    block = request_headers()
+    connection.send(frame(HEADERS, 0, 1, block[:10]), frame(CONTINUATION, 0, 1, block[10:20]),
+                    frame(CONTINUATION, END_HEADERS, 1, block[20:]),
+                    frame(DATA, END_STREAM, 1, message(QUESTION)))
+    assert b"First time" in connection.wait_for_answer(1)[1]
+    connection.close()
+
+
+@test
+def what_is_no_grpc_gets_an_http_status_and_the_connection_stays(server):
+    for status, options in (
+            (b"405", {"method": "GET"}), (b"415", {"content_type": "application/json"}),
+            (b"415", {"content_type": "application/grpc-web"}),
+            (b"431", {"extra": [("x-large", "y" * 15000), ("x-more", "y" * 2000)]}),
+            (b"431", {"extra": [(f"x-{number}", "") for number in range(100)]})):
+        connection = Connection(server)
+        payloads = connection.ask(1, **options)
+        assert len(payloads) == 1 and status in payloads[0], (options, payloads)
+        assert is_answered(connection, 3)
+        connection.close()
+
+
+@test
+def a_refusal_before_the_request_ended_sends_its_status_before_the_reset(server):
+    connection = Connection(server)
+    connection.send(frame(HEADERS, END_HEADERS, 1, request_headers(path="/nobody/Nothing")))
+    found = connection.wait_for(RST_STREAM, 1)
+    assert [got[0] for got in found] == [HEADERS, RST_STREAM], found
+    assert found[0][1] & END_STREAM
+    assert found[1][3] == struct.pack(">I", 0), "NO_ERROR"
+    connection.send(frame(DATA, END_STREAM, 1, message(QUESTION)))
+    assert is_answered(connection, 3)
+    connection.close()
+
+
+@test
+def bytes_for_a_refused_stream_do_not_use_up_the_connections_window(server):
+    connection = Connection(server)
+    connection.send(frame(HEADERS, END_HEADERS, 1, request_headers(path="/nobody/Nothing")))
+    connection.wait_for(RST_STREAM, 1)
+    credit = 65535 + sum(int.from_bytes(got[3], "big") for got in connection.frames
+                         if got[0] == WINDOW_UPDATE and got[2] == 0)
+    sent = 0
+    while sent < 20 << 20:
+        while credit < 16384:
+            got = connection.next_frame()
+            if got[0] == WINDOW_UPDATE and got[2] == 0:
+                credit += int.from_bytes(got[3], "big")
+        connection.send(frame(DATA, 0, 1, bytes(16384)))
+        sent += 16384
+        credit -= 16384
+    assert is_answered(connection, 3)
+    connection.close()
+
+
+@test
+def a_request_that_ends_inside_a_message_is_refused(server):
+    connection = Connection(server)
+    for stream, data in ((1, b"\0\0"), (3, message(QUESTION)[:-1]), (5, b"")):
+        connection.send(frame(HEADERS, END_HEADERS, stream, request_headers()),
+                        frame(DATA, END_STREAM, stream, data))
+        payloads = connection.wait_for_answer(stream)
+        assert len(payloads) == 1, payloads
+    assert is_answered(connection, 7)
+    connection.close()
+
+
+@test
+def compressed_and_oversized_messages_are_refused_at_their_prefix(server):
+    connection = Connection(server)
+    for stream, data in ((1, message(QUESTION, 1)), (3, message(QUESTION, 0x80)),
+                         (5, b"\0\xff\xff\xff\xff"), (7, b"\0\x00\x01\x00\x01")):
+        connection.send(frame(HEADERS, END_HEADERS, stream, request_headers()),
+                        frame(DATA, 0, stream, data))
+        assert len(connection.wait_for_answer(stream)) == 1
+        connection.wait_for(RST_STREAM, stream)
+    assert is_answered(connection, 9)
+    connection.close()
+
+
+@test
+def malformed_and_expired_timeouts_are_refused(server):
+    connection = Connection(server)
+    for stream, timeout in ((1, "1x"), (3, "999999999S"), (5, "-1S"), (7, "")):
+        assert len(connection.ask(stream, extra=[("grpc-timeout", timeout)])) == 1, timeout
+    connection.send(frame(HEADERS, END_HEADERS, 9, request_headers(
+        extra=[("grpc-timeout", "1n")])))
+    assert len(connection.wait_for_answer(9)) == 1
+    assert is_answered(connection, 11)
+    connection.close()
+
+
+@test
+def a_reset_or_an_end_at_any_moment_harms_nobody(server):
+    parts = [frame(HEADERS, END_HEADERS, 1, request_headers()), frame(DATA, 0, 1, b"\0\0\0"),
+             frame(DATA, 0, 1, b"\0\x0a" + QUESTION), frame(DATA, END_STREAM, 1)]
+    for count in range(len(parts) + 1):
+        connection = Connection(server)
+        connection.send(*parts[:count])
+        if count > 0:
+            connection.send(frame(RST_STREAM, 0, 1, struct.pack(">I", 8)))
+            assert is_answered(connection, 3)
+        connection.close()
+        connection = Connection(server)
+        connection.send(b"".join(parts[:count])[:-2])
+        connection.close()
+    connection = Connection(server)
+    assert is_answered(connection, 1)
+    connection.close()
+
+
+@test
+def what_is_no_http2_ends_its_connection_alone(server):
+    good = Connection(server)
+    assert is_answered(good, 1)
+    for greeting in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01" + bytes(60),
+                     PREFACE + frame(DATA, 0, 0, b"x"), PREFACE + frame(SETTINGS, 0, 0, b"123"),
+                     PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, END_HEADERS, 2, b""),
+                     PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, END_HEADERS, 1, b"\xff" * 9)):
+        bad = Connection(server, greeting)
+        assert bad.ended()
+        bad.close()
+    assert is_answered(good, 3)
+    good.close()
+
+
+@test
+def more_streams_than_allowed_are_refused_and_the_others_served(server):
+    connection = Connection(server)
+    # The SETTINGS say how many; all stay open, since their requests do not end.
+    limit = None
+    while limit is None:
+        got = connection.next_frame()
+        if got[0] == SETTINGS and not got[1] & ACK:
+            settings = dict(struct.iter_unpack(">HI", got[3]))
+            limit = settings[3]
+    assert limit >= 100, limit
+    for number in range(limit + 1):
+        connection.send(frame(HEADERS, END_HEADERS, 2 * number + 1, request_headers()))
+    refused = connection.wait_for(RST_STREAM, 2 * limit + 1)
+    assert refused[-1][3] == struct.pack(">I", 7), "REFUSED_STREAM"
+    connection.send(frame(DATA, END_STREAM, 1, message(QUESTION)))
+    assert b"First time" in connection.wait_for_answer(1)[1]
+    connection.close()
+
+
+def main():
+    tap = Tap()
+    with service.Service() as server:
+        for function in tests:
+            name = function.__name__.replace("_", " ")
+            try:
+                function(server)
+                tap.ok(True, name)
+            except Exception as error:  # a test that dies has failed; the others still run
+                tap.ok(False, name, f"{type(error).__name__}: {error}")
+        code = server.stop()
+        tap.ok(code == 0, "the server ends in order", [f"status {code}", *server.output[-60:]])
+    tap.finish()
+
+
+main()
