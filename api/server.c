@@ -108,7 +108,11 @@ static enum err open_ingest(struct server *server, struct error *error) {
     struct blob_compactor_config compactor = {0};
     struct build_queue_config builds = {.worker_count = options->worker_count};
     struct ingest_config ingest = {.upload_size_max = options->upload_size_max};
-    server->worker.program = options->worker;
+    server->worker = (struct worker_config){
+        .program = options->worker,
+        .deadline_ms = options->worker_deadline_ms,
+        .memory_max = options->worker_memory_max,
+    };
     if (access(options->worker, X_OK) != 0)
         return error_set_errno(error, ERR_INVALID, errno, "cannot run the worker %s",
                                options->worker);
