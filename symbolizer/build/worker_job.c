@@ -5,7 +5,7 @@
 
 #include "base/fd.h"
 #include "symbolizer/build/build.h"
-#include "symbolizer/build/object_inputs.h"
+#include "symbolizer/build/object_needs.h"
 
 static enum report_status status_of(const struct error *error) {
     switch (error->code) {
@@ -31,13 +31,15 @@ void worker_job_failed(const struct error *error, struct report *ret_report) {
 }
 _Static_assert(sizeof(((struct error *)0)->text) == REPORT_REASON_SIZE, "reasons are error texts");
 
-/* Ids and contents of the inputs, which every operation reports. */
+/* Ids, contents and needs of the inputs, which every operation reports. */
 static enum err identify(const struct job *job, struct report *report, struct error *error) {
     CLEANUP(object_inputs_clear) struct object_inputs inputs = {0};
     enum err err = object_inputs_open_files(&inputs, job->inputs, job->input_count, 0, error);
-    if (err == ERR_OK)
-        object_inputs_describe(&inputs, &report->summary);
-    return err;
+    if (err)
+        return err;
+    object_inputs_describe(&inputs, &report->summary);
+    object_needs_find(&inputs, report);
+    return ERR_OK;
 }
 
 static enum err build(const struct job *job, struct report *report, struct error *error) {

@@ -145,6 +145,32 @@ def test_two_files(tap, directory, program):
            "a debug file alone is enough", alone.show())
 
 
+def test_needs(tap, directory, program):
+    debug = os.path.join(directory, "linked.debug")
+    linked = os.path.join(directory, "linked")
+    corpus.run(["objcopy", "--only-keep-debug", program, debug])
+    corpus.run(["objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", program, linked])
+    job = run("identify", [("main", linked)])
+    tap.ok(job.values("need") == ["debuglink linked.debug"],
+           "without DWARF the file that the debuglink names is needed", job.show())
+    job = run("identify", [("main", linked), ("debug", debug)])
+    tap.ok(job.ended_well("ok") and not job.values("need"), "with it nothing is", job.show())
+    link = os.path.join(directory, "altlink")
+    alt = os.path.join(directory, "alt")
+    with open(link, "wb") as file:
+        file.write(b"/usr/lib/debug/.dwz/x\0" + bytes(range(20)))
+    corpus.run(["objcopy", "--add-section", f".gnu_debugaltlink={link}", program, alt])
+    job = run("build", [("main", alt)])
+    tap.ok(job.ended_well("ok") and job.values("need") == [f"altlink {bytes(range(20)).hex()}"],
+           "the id of a dwz file is needed", job.show())
+    with open(link, "wb") as file:
+        file.write(b"../../" + bytes(4))
+    corpus.run(["objcopy", "--strip-debug", "--add-section", f".gnu_debuglink={link}", program, alt])
+    job = run("identify", [("main", alt)])
+    tap.ok(job.ended_well("ok") and not job.values("need"),
+           "a debuglink that leads out of its folder is none", job.show())
+
+
 def test_symbols_only(tap, directory, program):
     path = os.path.join(directory, "symbols")
     corpus.run(["strip", "--strip-debug", "-o", path, program])
@@ -267,6 +293,7 @@ def main():
         test_build(tap, directory, program)
         test_ways(tap, directory, program)
         test_two_files(tap, directory, program)
+        test_needs(tap, directory, program)
         test_symbols_only(tap, directory, program)
         test_bad_inputs(tap, directory, program)
         test_unsupported(tap, directory, program)
