@@ -28,7 +28,8 @@ static void format_text(struct error *error, const char *format, va_list argumen
         trim_partial_character(error->text, sizeof(error->text) - 1);
 }
 
-enum err error_set(struct error *error, enum err code, const char *format, ...) {
+/* In parentheses, since the header makes it a macro for the analyzer. */
+enum err(error_set)(struct error *error, enum err code, const char *format, ...) {
     assert(code != ERR_OK && code < ERR_COUNT);
     error->code = code;
     error->sys_errno = 0;
@@ -39,8 +40,8 @@ enum err error_set(struct error *error, enum err code, const char *format, ...) 
     return code;
 }
 
-enum err error_set_errno(struct error *error, enum err code, int sys_errno, const char *format,
-                         ...) {
+enum err(error_set_errno)(struct error *error, enum err code, int sys_errno, const char *format,
+                          ...) {
     assert(code != ERR_OK && code < ERR_COUNT);
     error->code = code;
     error->sys_errno = sys_errno;

@@ -102,19 +102,23 @@ static enum err check_claim(const struct elf_packed *packed, struct error *error
 static enum err read_packed(const struct elf_file *file, const struct elf_section *section,
                             struct span stored, struct elf_packed *ret_packed,
                             struct error *error) {
+    struct elf_packed packed = {0};
     enum err err;
     if (section->flags & SHF_COMPRESSED)
-        err = read_chdr(file, stored, ret_packed, error);
+        err = read_chdr(file, stored, &packed, error);
     else
-        err = read_zdebug_header(stored, ret_packed, error);
+        err = read_zdebug_header(stored, &packed, error);
     if (!err)
-        err = check_claim(ret_packed, error);
-    return err ? prefix_section(section, error) : ERR_OK;
+        err = check_claim(&packed, error);
+    if (err)
+        return prefix_section(section, error);
+    *ret_packed = packed;
+    return ERR_OK;
 }
 
 enum err elf_section_packed(const struct elf_file *file, const struct elf_section *section,
                             struct elf_packed *ret_packed, struct error *error) {
-    struct span stored;
+    struct span stored = {NULL, 0};
     enum err err = elf_section_stored(file, section, &stored, error);
     if (err)
         return err;

@@ -13,8 +13,9 @@ struct command_line {
 };
 
 static void split(struct command_line *line, const char *text) {
-    assert_true(strlen(text) < sizeof(line->text));
-    strcpy(line->text, text);
+    size_t size = strlen(text) + 1;
+    assert_true(size <= sizeof(line->text));
+    memcpy(line->text, text, size);
     line->count = 0;
     for (char *word = strtok(line->text, " "); word; word = strtok(NULL, " "))
         line->arguments[line->count++] = word;
