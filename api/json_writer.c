@@ -77,16 +77,40 @@ static bool is_plain(unsigned char byte) {
     return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
 }
 
+#define EVERY_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Has the word a byte that is not plain? Subtracting one from each byte of a difference borrows
+ * into bit 7 where the byte is 0; a borrow from a neighbour can only add a false yes. */
+static bool has_special(uint64_t word) {
+    uint64_t quote = word ^ EVERY_BYTE('"');
+    uint64_t backslash = word ^ EVERY_BYTE('\\');
+    uint64_t found = word | (word - EVERY_BYTE(0x20)) | ((quote - EVERY_BYTE(1)) & ~quote) |
+                     ((backslash - EVERY_BYTE(1)) & ~backslash);
+    return (found & EVERY_BYTE(0x80)) != 0;
+}
+
+/* How many plain bytes stand at the front: names and paths are made of little else. */
+static size_t plain_run(const char *bytes, size_t size) {
+    size_t at = 0;
+    for (uint64_t word; size - at >= sizeof(word); at += sizeof(word)) {
+        memcpy(&word, bytes + at, sizeof(word));
+        if (has_special(word))
+            break;
+    }
+    while (at < size && is_plain((unsigned char)bytes[at]))
+        at++;
+    return at;
+}
+
 void json_writer_string(struct json_writer *writer, struct span text) {
     struct buffer *out = writer->out;
     separate(writer);
     buffer_append_byte(out, '"');
     size_t at = 0;
     while (at < text.size) {
-        size_t start = at;
-        while (at < text.size && is_plain((unsigned char)text.data[at]))
-            at++;
-        buffer_append(out, text.data + start, at - start);
+        size_t run = plain_run(text.data + at, text.size - at);
+        buffer_append(out, text.data + at, run);
+        at += run;
         if (at == text.size)
             break;
         unsigned char byte = (unsigned char)text.data[at];

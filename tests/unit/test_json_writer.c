@@ -96,6 +96,28 @@ static void every_two_bytes_make_a_string_that_a_parser_takes(void **state) {
     }
 }
 
+static void every_byte_at_every_place_of_a_long_string_is_told_apart(void **state) {
+    (void)state;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        for (size_t place = 0; place < 20; place++) {
+            char bytes[20];
+            memset(bytes, 'x', sizeof(bytes));
+            bytes[place] = (char)byte;
+            struct buffer out = {0};
+            struct json_writer writer = json_writer_to(&out);
+            json_writer_string(&writer, span_of(bytes, sizeof(bytes)));
+            json_t *value = json_loadb(out.data, out.size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+            const char *text = json_string_value(value);
+            assert_non_null(text);
+            assert_int_equal(json_string_length(value), byte < 0x80 ? 20 : 22);
+            assert_memory_equal(text + place, byte < 0x80 ? &bytes[place] : BAD,
+                                byte < 0x80 ? 1 : 3);
+            json_decref(value);
+            buffer_clear(&out);
+        }
+    }
+}
+
 static void the_buffer_may_be_emptied_between_calls(void **state) {
     (void)state;
     struct buffer out = {0};
@@ -116,6 +138,7 @@ int main(void) {
         cmocka_unit_test(valid_utf8_passes),
         cmocka_unit_test(each_byte_of_no_character_becomes_a_replacement),
         cmocka_unit_test(every_two_bytes_make_a_string_that_a_parser_takes),
+        cmocka_unit_test(every_byte_at_every_place_of_a_long_string_is_told_apart),
         cmocka_unit_test(the_buffer_may_be_emptied_between_calls),
     };
     return cmocka_run_group_tests_name("json_writer", tests, NULL, NULL);
