@@ -54,7 +54,8 @@ class Sample:
         seed = hashlib.sha1(b"sample %d" % Sample.made)
         old = bytes.fromhex(Sample.program["build_id"])
         assert Sample.program["bytes"].count(old) == 1
-        padding = random.Random(Sample.made).randbytes(PADDING_SIZE)
+        # Text, so that there is something to compress when the blob is old.
+        padding = random.Random(Sample.made).randbytes(PADDING_SIZE // 2).hex().encode()
         self.data = Sample.program["bytes"].replace(old, seed.digest()) + padding
         self.build_id = seed.hexdigest()
         self.hash = hashlib.sha256(self.data[:4096] + self.data[-4096:] +
@@ -119,8 +120,16 @@ def resolves(server, samples):
     return problems
 
 
+def age_blobs(server):
+    """Makes the stored blobs old enough to be compressed at the next start."""
+    for path in glob.glob(os.path.join(server.data_directory, "blobs/*/*")):
+        os.utime(path, (0, 0))
+
+
 def kill_at(server, fault, samples):
     """Starts the server with the fault and uploads until it is dead. True if the fault killed it."""
+    if "compress" in fault:
+        age_blobs(server)
     server.environment = {"SYMBOLIZER_FAULT": fault}
     try:
         server.start()
@@ -144,15 +153,14 @@ def kill_at(server, fault, samples):
     return server.kill() == -9 and died
 
 
-def leftovers(server, folder):
-    """Temporary files in that folder of the data directory."""
-    path = os.path.join(server.data_directory, folder)
-    return [f"left behind: {os.path.join(path, name)}" for name in os.listdir(path)]
+def files_in(server, folder):
+    """Names in that folder of the data directory."""
+    return set(os.listdir(os.path.join(server.data_directory, folder)))
 
 
 def check_after_restart(server, samples, nothing_visible):
     """After the restart: what is wrong with these samples. Ends with all of them uploaded."""
-    problems = leftovers(server, "tmp")
+    problems = []
     for sample in samples:
         report = describe(server, sample)
         visible = bool(report.get("objects"))
@@ -172,7 +180,7 @@ def check_after_restart(server, samples, nothing_visible):
                 problems.append(f"{sample.build_id} cannot be sent again: {failure}")
     problems += resolves(server, samples)
     # Not before: until then the builds that were interrupted may be running again.
-    return problems + leftovers(server, "index/tmp")
+    return problems + [f"left behind: index/tmp/{name}" for name in files_in(server, "index/tmp")]
 
 
 def kill_once(server, fault, nothing_visible, must_die):
@@ -180,15 +188,17 @@ def kill_once(server, fault, nothing_visible, must_die):
     problems = []
     if not kill_at(server, fault, samples) and must_die:
         problems.append(f"the server did not die at {fault}")
+    temporary = files_in(server, "tmp")
     server.environment = {}
     server.start()
+    problems += [f"left behind: tmp/{name}" for name in temporary & files_in(server, "tmp")]
     problems += check_after_restart(server, samples, nothing_visible)
     server.kill()
     return samples, problems
 
 
 def damage(server):
-    """What is wrong with the data directory of a server that is down."""
+    """What is wrong with the catalog and the raw blobs of a server that is down."""
     problems = []
     with sqlite3.connect(f"file:{server.data_directory}/catalog.sqlite?mode=rw",
                          uri=True) as catalog:
@@ -198,9 +208,20 @@ def damage(server):
         digests = [row[0].hex() for row in catalog.execute("SELECT digest FROM object")]
     for digest in digests:
         path = os.path.join(server.data_directory, "blobs", digest[:2], digest[2:])
-        if hashlib.sha256(service.read_bytes(path)).hexdigest() != digest:
+        if not os.path.exists(path):
+            path += ".zst"
+        if not os.path.exists(path):
+            problems.append(f"blob {digest} is gone")
+        elif not path.endswith(".zst") and (
+                hashlib.sha256(service.read_bytes(path)).hexdigest() != digest):
             problems.append(f"blob {digest} is damaged")
     return problems
+
+
+def forget_indexes(server):
+    """They are then built again from the blobs, whose digests are checked on the way."""
+    for path in glob.glob(os.path.join(server.data_directory, "index/*/*")):
+        os.unlink(path)
 
 
 def main():
@@ -220,12 +241,12 @@ def main():
         server.stop()
         everything = []
         for point in points:
-            samples, problems = kill_once(server, point, point in BEFORE_COMMIT, True)
+            samples, problems = kill_once(server, point, point in BEFORE_COMMIT, must_die=True)
             everything += samples
             tap.ok(not problems, f"kill -9 at {point} loses and halves nothing", problems)
         for _ in range(rounds):
             fault = f"{chance.choice(points)}:{chance.randint(2, 9)}"
-            samples, problems = kill_once(server, fault, False, False)
+            samples, problems = kill_once(server, fault, nothing_visible=False, must_die=False)
             everything += samples
             tap.ok(not problems, f"kill -9 at {fault} loses and halves nothing",
                    [f"SEED={seed}", *problems])
@@ -234,6 +255,11 @@ def main():
         server.start()
         problems = resolves(server, everything)
         tap.ok(not problems, f"all {len(everything)} uploads resolve after all the kills", problems)
+        server.stop()
+        forget_indexes(server)
+        server.start()
+        problems = resolves(server, everything)
+        tap.ok(not problems, "and again when their indexes are built anew from the blobs", problems)
     tap.finish()
 
 
