@@ -101,6 +101,9 @@ struct dwarf_source {
     struct symbol_source source;
     struct elf_file *file;
     Dwarf *dwarf;
+    struct empty_image *no_supplement; /* see dwarf_supplement.c; owned, with the next two */
+    Elf *supplement_elf;
+    Dwarf *supplement;
     struct dwarf_unit *units; /* in the order of the file */
     size_t unit_count;
     struct dwarf_unit **units_by_address; /* ascending die.addr */
@@ -108,6 +111,10 @@ struct dwarf_source {
     uint64_t range_budget; /* entries of range lists that may still be read */
     bool units_damaged;    /* the list of units ends early */
 };
+
+/* Makes libdw look for no supplementary file. Clear it after dwarf_end(source->dwarf). */
+enum err dwarf_supplement_none(struct dwarf_source *source, struct error *error);
+void dwarf_supplement_clear(struct dwarf_source *source);
 
 /* The unit that a DIE belongs to; NULL when it is in a supplementary file. */
 struct dwarf_unit *dwarf_unit_of(const struct dwarf_source *source, Dwarf_Die *die);

@@ -23,6 +23,7 @@ static void source_free(struct symbol_source *base) {
     free(source->units_by_address);
     string_pool_free(source->strings);
     dwarf_end(source->dwarf);
+    dwarf_supplement_clear(source);
     free(source);
 }
 
@@ -178,7 +179,9 @@ enum err dwarf_source_new(struct elf_file *file, struct symbol_source **ret_sour
     source->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
     if (!source->dwarf)
         return error_set(error, ERR_MALFORMED, "DWARF: %s", dwarf_errmsg(-1));
-    err = read_units(source, error);
+    err = dwarf_supplement_none(source, error);
+    if (!err)
+        err = read_units(source, error);
     if (!err)
         err = sort_units(source, error);
     if (!err)

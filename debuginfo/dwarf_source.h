@@ -1,15 +1,16 @@
 /*
  * DWARF 2 to 5 as a source, by a plain walk over libdw's low-level API (dwarf_* calls; never
- * libdwfl, never .debug_aranges). Lookup never depends on unit ranges being right.
+ * libdwfl, never .debug_aranges). A push looks at every unit; resolve() believes a unit's ranges
+ * where there are some, from DWARF 3 on. Neither opens another file: what stands in a supplementary
+ * file (.gnu_debugaltlink) or in split units (.dwo) stays unknown, and costs a name or, in a
+ * skeleton, everything but the line rows.
  *
  * Known limits of libdw 0.188 that this source inherits:
- *   - no .dwp and no DWARF 5 .debug_sup. Split units are not opened either: a skeleton gives its
- *     line rows, and functions stay unknown.
+ *   - no .dwp and no DWARF 5 .debug_sup;
  *   - rows of a unit arrive sorted by address, so sequences are rebuilt from end markers and never
  *     overlap: where a dropped function's rows lie between those of live functions of its own unit,
- *     some of them stay.
+ *     some of them stay;
  *   - a unit header that it does not understand ends the list of units.
- *   - it looks for the file that .gnu_debugaltlink names by itself, by path and below /usr/lib/debug.
  */
 #pragma once
 

@@ -5,11 +5,16 @@
 #include "debuginfo/dwarf_source.h"
 
 #include <dwarf.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "tests/support/elf_image.h"
 #include "tests/support/push_model.h"
 #include "tests/support/test.h"
@@ -31,6 +36,7 @@ enum die_kind {
     DEFINITION,  /* specification, low_pc, high_pc */
     ONLY_ORIGIN, /* abstract_origin */
     SIBLING,     /* children; sibling */
+    BORROWED,    /* name in the supplementary file, low_pc, high_pc */
 };
 
 /* clang-format off */
@@ -58,6 +64,9 @@ static const uint8_t abbrevs[] = {
         DW_AT_high_pc, DW_FORM_data4, 0, 0,
     ONLY_ORIGIN, DW_TAG_subprogram, 0, DW_AT_abstract_origin, DW_FORM_ref4, 0, 0,
     SIBLING, DW_TAG_lexical_block, 1, DW_AT_sibling, DW_FORM_ref4, 0, 0,
+    BORROWED, DW_TAG_subprogram, 0,
+        DW_AT_name, 0xa1, 0x3e /* DW_FORM_GNU_strp_alt */, DW_AT_low_pc, DW_FORM_addr,
+        DW_AT_high_pc, DW_FORM_data4, 0, 0,
     0,
 };
 /* clang-format on */
@@ -65,6 +74,7 @@ static const uint8_t abbrevs[] = {
 /* A .debug_info of one DWARF 5 unit, on its way. */
 struct info {
     struct buffer bytes;
+    struct span altlink; /* of the file it goes into */
 };
 
 static void put(struct info *info, uint64_t number, size_t size) {
@@ -139,6 +149,8 @@ static char *push_text(struct info *info) {
                                                      .bytes = span_of(code, sizeof(code))});
     elf_image_add_bytes(image, ".debug_info", buffer_span(&info->bytes));
     elf_image_add_bytes(image, ".debug_abbrev", span_of(abbrevs, sizeof(abbrevs)));
+    if (info->altlink.size > 0)
+        elf_image_add_bytes(image, ".gnu_debugaltlink", info->altlink);
     CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
     CLEANUP(cleanup_symbol_source) struct symbol_source *source = NULL;
     CLEANUP(cleanup_push_model) struct push_model *model = push_model_new();
@@ -338,6 +350,25 @@ static void hundreds_of_copies_in_each_other_are_all_kept(void **state) {
     assert_null(strstr(text, "damage"));
 }
 
+static void the_file_that_an_altlink_names_is_not_opened(void **state) {
+    (void)state;
+    char link[] = "/tmp/dwarf-altlink-XXXXXX\0a build id of 20 byt";
+    CLEANUP(cleanup_fd) int fd = mkstemp(link);
+    CLEANUP(cleanup_fd) int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    assert_true(fd >= 0 && watch >= 0 && inotify_add_watch(watch, link, IN_OPEN) >= 0);
+    struct info info = {.altlink = span_of(link, sizeof(link))};
+    put_unit(&info, DW_LANG_C11);
+    put(&info, BORROWED, 1);
+    put(&info, 0, 4);
+    put(&info, 0x1000, 8);
+    put(&info, 0x10, 4);
+    end_children(&info);
+    assert_pushes(&info, " function  decl :0 [0x1000,0x1010)\n");
+    char event[sizeof(struct inotify_event) + NAME_MAX + 1];
+    assert_true(read(watch, event, sizeof(event)) < 0 && errno == EAGAIN);
+    unlink(link);
+}
+
 static void a_file_without_debug_info_has_no_source(void **state) {
     (void)state;
     CLEANUP(cleanup_elf_image)
@@ -365,6 +396,7 @@ int main(void) {
         cmocka_unit_test(siblings_that_lead_into_children_cost_no_extra_time),
         cmocka_unit_test(what_is_nested_too_deeply_is_left_out_and_told),
         cmocka_unit_test(hundreds_of_copies_in_each_other_are_all_kept),
+        cmocka_unit_test(the_file_that_an_altlink_names_is_not_opened),
         cmocka_unit_test(a_file_without_debug_info_has_no_source),
     };
     return cmocka_run_group_tests_name("dwarf_source", tests, NULL, NULL);
