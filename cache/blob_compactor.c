@@ -104,6 +104,8 @@ static void look_at_all(struct blob_compactor *compactor) {
         snprintf(folder, sizeof(folder), "%02x", i & 0xffu);
         struct visit visit = {.compactor = compactor, .folder = folder};
         err = directory_visit(compactor->store->blobs, folder, visit_file, &visit, &error);
+        if (err == ERR_NOT_FOUND)
+            err = ERR_OK;
         if (err != ERR_OK && err != ERR_CANCELLED && err != ERR_EXHAUSTED)
             note_failure(compactor, &error);
     }

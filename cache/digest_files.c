@@ -19,7 +19,8 @@
 static enum err open_existing(int parent, const char *name, int *ret_fd, struct error *error) {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return error_set_errno(error, ERR_IO, errno, "cannot open directory %s", name);
+        return error_set_errno(error, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, errno,
+                               "cannot open directory %s", name);
     *ret_fd = fd;
     return ERR_OK;
 }
@@ -38,13 +39,6 @@ enum err digest_files_open_folder(int parent, const char *name, int *ret_fd, str
 enum err digest_files_open_root(int parent, const char *name, int *ret_fd, struct error *error) {
     CLEANUP(cleanup_fd) int root = -1;
     enum err err = digest_files_open_folder(parent, name, &root, error);
-    for (unsigned i = 0; err == ERR_OK && i < DIGEST_FOLDER_COUNT; i++) {
-        char folder[FOLDER_DIGITS + 1];
-        snprintf(folder, sizeof(folder), "%02x", i & 0xffu);
-        err = fd_make_directory(root, folder, error);
-    }
-    if (err == ERR_OK)
-        err = sync_folder(root, name, error);
     if (err == ERR_OK)
         err = sync_folder(parent, "of the data", error);
     if (err == ERR_OK)
@@ -79,7 +73,9 @@ bool digest_place_parse(const char *folder, const char *name, struct digest *ret
 enum err digest_files_sync(int root, const struct digest_place *place, struct error *error) {
     CLEANUP(cleanup_fd) int folder = -1;
     enum err err = open_existing(root, place->folder, &folder, error);
-    return err == ERR_OK ? sync_folder(folder, place->folder, error) : err;
+    if (err == ERR_OK)
+        err = sync_folder(folder, place->folder, error);
+    return err == ERR_OK ? sync_folder(root, "of the folders", error) : err;
 }
 
 static void close_directory(DIR **directory) {
@@ -144,7 +140,14 @@ enum err temp_file_open(int directory, struct temp_file *ret_file, int *ret_fd,
 
 enum err temp_file_move(struct temp_file *file, int root, const struct digest_place *place,
                         struct error *error) {
-    if (renameat(file->directory, file->name, root, place->path) < 0)
+    int failure = renameat(file->directory, file->name, root, place->path);
+    if (failure < 0 && errno == ENOENT) {
+        enum err err = fd_make_directory(root, place->folder, error);
+        if (err != ERR_OK)
+            return err;
+        failure = renameat(file->directory, file->name, root, place->path);
+    }
+    if (failure < 0)
         return error_set_errno(error, ERR_IO, errno, "cannot rename a file to %s", place->path);
     file->name[0] = '\0';
     return ERR_OK;

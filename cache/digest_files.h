@@ -17,8 +17,7 @@
 /* Opens parent/name, which is made when missing. */
 enum err digest_files_open_folder(int parent, const char *name, int *ret_fd, struct error *error);
 
-/* The same with all 256 folders in it, made and synced, so that publishing a file later has one
- * directory entry to make durable and no race about who makes the folder. */
+/* The same, with its name made durable. Folders inside come with the first file in each. */
 enum err digest_files_open_root(int parent, const char *name, int *ret_fd, struct error *error);
 
 /* Where a digest lives below the root: path = "folder/name". */
@@ -36,10 +35,11 @@ struct digest_place digest_place_of(const struct digest *digest, const char *suf
 bool digest_place_parse(const char *folder, const char *name, struct digest *ret_digest,
                         const char **ret_suffix);
 
-/* fsync of root/folder. */
+/* fsync of root/folder and of root, in which another thread may have made the folder just now. */
 enum err digest_files_sync(int root, const struct digest_place *place, struct error *error);
 
-/* Calls the visitor with each name in a directory but "." and "..". Stops at the first error. */
+/* Calls the visitor with each name in a directory but "." and "..". Stops at the first error.
+ * ERR_NOT_FOUND: there is no such directory. */
 typedef enum err directory_visitor(void *argument, int directory, const char *name,
                                    struct error *error);
 enum err directory_visit(int directory, const char *name, directory_visitor *visitor,
@@ -58,8 +58,8 @@ struct temp_file {
 enum err temp_file_open(int directory, struct temp_file *ret_file, int *ret_fd,
                         struct error *error);
 
-/* Moves it to its place below root, replacing what is there. The bytes must have been synced; the
- * folder is not, see digest_files_sync. */
+/* Moves it to its place below root, replacing what is there; the folder is made when missing. The
+ * bytes must have been synced; the folder is not, see digest_files_sync. */
 enum err temp_file_move(struct temp_file *file, int root, const struct digest_place *place,
                         struct error *error);
 void temp_file_remove(struct temp_file *file);

@@ -77,7 +77,7 @@ enum err index_cache_scan(struct index_cache *cache, struct error *error) {
         snprintf(folder, sizeof(folder), "%02x", i & 0xffu);
         scan.folder = folder;
         enum err err = directory_visit(cache->root, folder, visit_file, &scan, error);
-        if (err != ERR_OK)
+        if (err != ERR_OK && err != ERR_NOT_FOUND)
             return err;
     }
     if (scan.count > 0)

@@ -13,9 +13,6 @@
 #define HAS_SANITIZER 0
 #endif
 
-/* Inputs, output, report and standard streams are open already; libraries need a few more. */
-#define FD_COUNT_MAX 128
-
 static enum err lower(int resource, const char *name, rlim_t value, struct error *error) {
     struct rlimit limit;
     if (getrlimit((__rlimit_resource_t)resource, &limit) < 0)
@@ -44,8 +41,10 @@ enum err worker_limits_apply(uint64_t memory_max, struct error *error) {
     if (HAS_SANITIZER)
         return ERR_OK;
     enum err err = lower(RLIMIT_CORE, "RLIMIT_CORE", 0, error);
+    /* Descriptors that are open stay open. A path in the input (.gnu_debugaltlink, a .dwo name)
+     * that a library would follow leads nowhere. */
     if (err == ERR_OK)
-        err = lower(RLIMIT_NOFILE, "RLIMIT_NOFILE", FD_COUNT_MAX, error);
+        err = lower(RLIMIT_NOFILE, "RLIMIT_NOFILE", 0, error);
     if (err == ERR_OK && memory_max > 0)
         err = lower(RLIMIT_DATA, "RLIMIT_DATA", memory_max, error);
     return err ? err : restrict_process(error);

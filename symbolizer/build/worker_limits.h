@@ -10,8 +10,8 @@
 #include "base/error.h"
 
 /*
- * No core files, few file descriptors, no new privileges, not to be traced or dumped, gone with
- * its parent; of memory at most memory_max (0: as it is). Limits that are lower already stay.
+ * No core files, no file to be opened any more, no new privileges, not to be traced or dumped, gone
+ * with its parent; of memory at most memory_max (0: as it is). Limits that are lower already stay.
  * Writing past a file-size limit fails instead of killing. Under sanitizers, which need all that,
  * only the last.
  */

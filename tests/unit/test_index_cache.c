@@ -1,6 +1,8 @@
 #include "cache/index_cache.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -314,7 +316,12 @@ static void a_use_is_noted_in_the_files_time(void **state) {
     assert_int_equal(status.st_mtim.tv_sec, 1000);
 }
 
+/* With the folder that holds it. */
 static void write_file(const char *path) {
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof(folder), "%s", path);
+    *strrchr(folder, '/') = '\0';
+    assert_true(mkdir(folder, 0700) == 0 || errno == EEXIST);
     int fd = open(path, O_WRONLY | O_CREAT, 0600);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "x", 1), 1);
