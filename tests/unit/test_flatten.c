@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "symbolizer/build/symbol_model_internal.h"
 #include "tests/support/flatten_fixture.h"
 
 static int start(void **state) {
@@ -365,6 +366,37 @@ static void nothing_in_is_nothing_out(void **state) {
     assert_int_equal(fixture->result.covered_bytes, 0);
 }
 
+/* Whichever table is the one that no longer fits: an error, and all that was taken is given back.
+ */
+static void flattening_in_any_budget_ends_in_success_or_a_limit(void **state) {
+    struct flatten_fixture *fixture = *state;
+    struct pc_range everything = {0, UINT64_MAX};
+    struct flatten_extents extents = {&everything, 1};
+    for (uint64_t i = 0; i < 200; i++) {
+        uint64_t pc = 0x1000 - 16 * i;
+        fixture_unit(fixture);
+        uint32_t f = FUNCTION(.name = "f", .decl_file = "a.c", .ranges = {{pc, pc + 12}});
+        INLINED(f, .name = "g", .ranges = {{pc + 4, pc + 10}, {pc + 2, pc + 8}});
+        SEQUENCE(pc + 14, {pc, "a.c", 1, 0}, {pc + 4, "b.c", 2, 0});
+        fixture_symbol(fixture, "s", pc + 8, pc + 16, SYMBOL_ORIGIN_SYMTAB);
+    }
+    symbol_model_end_source(fixture->model);
+    uint64_t before = fixture->model->budget.used;
+    enum err err = ERR_LIMIT;
+    for (uint64_t more = 0; err == ERR_LIMIT; more += 1 + more / 16) {
+        struct index_writer *writer = NULL;
+        struct flatten_result result;
+        struct error error;
+        fixture->model->budget.max = before + more;
+        assert_int_equal(index_writer_new(1 << 20, &writer, &error), ERR_OK);
+        err = flatten(fixture->model, &extents, writer, &result, &error);
+        index_writer_free(writer);
+        assert_true(fixture->model->budget.used == before);
+        assert_true(more < 1 << 24);
+    }
+    assert_int_equal(err, ERR_OK);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int main(void) {
@@ -395,6 +427,7 @@ int main(void) {
         TEST(rows_outside_functions_take_their_name_from_symbols),
         TEST(addresses_at_both_ends_of_the_space_work),
         TEST(nothing_in_is_nothing_out),
+        TEST(flattening_in_any_budget_ends_in_success_or_a_limit),
     };
     return cmocka_run_group_tests_name("flatten", tests, NULL, NULL);
 }
