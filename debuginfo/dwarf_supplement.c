@@ -2,7 +2,8 @@
  * libdw looks for the file that .gnu_debugaltlink names when a reference into it is first met:
  * under whatever path the input says, and below /usr/lib/debug. Hostile input shall not choose what
  * we open, nor shall an answer depend on what the machine has installed. A supplementary file
- * without any data in its place makes such references fail, each of which costs one name.
+ * without any data in its place makes such references fail, each of which costs one name. It has
+ * the sections that libdw reads without asking whether they are there.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,10 +15,10 @@ struct empty_image {
     Elf64_Ehdr header;
     Elf64_Shdr sections[4];
     char names[40];
-    char zeros[8]; /* what both other sections hold: libdw wants .debug_line or its like */
+    char zeros[8]; /* what both other sections hold */
 };
 
-#define NAMES "\0.shstrtab\0.debug_str\0.debug_line" /* at 1, 11 and 22 */
+#define NAMES "\0.shstrtab\0.debug_str\0.debug_info" /* at 1, 11 and 22 */
 
 static void fill_image(struct empty_image *image) {
     *image = (struct empty_image){

@@ -36,6 +36,7 @@ enum die_kind {
     DEFINITION,  /* specification, low_pc, high_pc */
     ONLY_ORIGIN, /* abstract_origin */
     SIBLING,     /* children; sibling */
+    ELSEWHERE,   /* abstract_origin in the supplementary file, low_pc, high_pc */
     BORROWED,    /* name in the supplementary file, low_pc, high_pc */
 };
 
@@ -64,6 +65,9 @@ static const uint8_t abbrevs[] = {
         DW_AT_high_pc, DW_FORM_data4, 0, 0,
     ONLY_ORIGIN, DW_TAG_subprogram, 0, DW_AT_abstract_origin, DW_FORM_ref4, 0, 0,
     SIBLING, DW_TAG_lexical_block, 1, DW_AT_sibling, DW_FORM_ref4, 0, 0,
+    ELSEWHERE, DW_TAG_subprogram, 0,
+        DW_AT_abstract_origin, 0xa0, 0x3e /* DW_FORM_GNU_ref_alt */, DW_AT_low_pc, DW_FORM_addr,
+        DW_AT_high_pc, DW_FORM_data4, 0, 0,
     BORROWED, DW_TAG_subprogram, 0,
         DW_AT_name, 0xa1, 0x3e /* DW_FORM_GNU_strp_alt */, DW_AT_low_pc, DW_FORM_addr,
         DW_AT_high_pc, DW_FORM_data4, 0, 0,
@@ -350,6 +354,36 @@ static void hundreds_of_copies_in_each_other_are_all_kept(void **state) {
     assert_null(strstr(text, "damage"));
 }
 
+/* A reference of this form goes into the supplementary file, at whatever offset. */
+static void references_into_an_absent_supplement_cost_a_name(void **state) {
+    (void)state;
+    static const uint32_t offsets[] = {0, 1, 7, 8, 0xffffffff};
+    for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+        struct info info = {0};
+        put_unit(&info, DW_LANG_C_plus_plus_14);
+        put(&info, BORROWED, 1);
+        put(&info, offsets[i], 4);
+        put(&info, 0x1000, 8);
+        put(&info, 0x10, 4);
+        put(&info, ELSEWHERE, 1);
+        put(&info, offsets[i], 4);
+        put(&info, 0x1010, 8);
+        put(&info, 0x10, 4);
+        assert_pushes(&info, " function  decl :0 [0x1000,0x1010)\n"
+                             " function  decl :0 [0x1010,0x1020)\n");
+    }
+}
+
+/* The last null entry of the unit is missing, so nothing stands behind the children's. */
+static void a_unit_may_end_without_its_null_entries(void **state) {
+    (void)state;
+    struct info info = {0};
+    put_unit(&info, DW_LANG_C_plus_plus_14);
+    put_named(&info, NAMESPACE, "open");
+    put_function(&info, "last", 0x1000, 0x10);
+    assert_pushes(&info, " function open::last decl :7 [0x1000,0x1010)\n");
+}
+
 static void the_file_that_an_altlink_names_is_not_opened(void **state) {
     (void)state;
     char link[] = "/tmp/dwarf-altlink-XXXXXX\0a build id of 20 byt";
@@ -396,6 +430,8 @@ int main(void) {
         cmocka_unit_test(siblings_that_lead_into_children_cost_no_extra_time),
         cmocka_unit_test(what_is_nested_too_deeply_is_left_out_and_told),
         cmocka_unit_test(hundreds_of_copies_in_each_other_are_all_kept),
+        cmocka_unit_test(references_into_an_absent_supplement_cost_a_name),
+        cmocka_unit_test(a_unit_may_end_without_its_null_entries),
         cmocka_unit_test(the_file_that_an_altlink_names_is_not_opened),
         cmocka_unit_test(a_file_without_debug_info_has_no_source),
     };
