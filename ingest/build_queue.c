@@ -85,7 +85,7 @@ static bool append_task(struct build_queue *queue, const char *tenant, const str
     if (!task)
         return false;
     assert(strlen(tenant) < sizeof(task->tenant));
-    strcpy(task->tenant, tenant);
+    memcpy(task->tenant, tenant, strlen(tenant) + 1);
     task->key = *key;
     *find(queue, tenant, key) = task;
     queue->task_count++;

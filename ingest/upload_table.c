@@ -122,8 +122,8 @@ enum err upload_table_begin(struct upload_table *table, const char *tenant, cons
     if (!entry)
         return error_set(error, ERR_NO_MEMORY, "no memory for an upload");
     assert(strlen(tenant) < sizeof(entry->tenant) && strlen(upload_id) < sizeof(entry->upload_id));
-    strcpy(entry->tenant, tenant);
-    strcpy(entry->upload_id, upload_id);
+    memcpy(entry->tenant, tenant, strlen(tenant) + 1);
+    memcpy(entry->upload_id, upload_id, strlen(upload_id) + 1);
     entry->state = ENTRY_RECEIVING;
     entry->stale_ms = stale_ms;
     struct upload_entry *replaced = NULL;

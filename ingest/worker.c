@@ -22,6 +22,9 @@
 #define CPU_SECONDS_MAX_DEFAULT ((uint64_t)600)
 #define OUTPUT_SIZE_MAX_DEFAULT ((uint64_t)4 << 30)
 
+/* Builds may wait: questions, and agents that wait for the end of an upload, come first. */
+#define BUILD_NICENESS 10
+
 /* AddressSanitizer and ThreadSanitizer reserve terabytes of shadow, which RLIMIT_DATA counts. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MEMORY_LIMITED 0
@@ -196,6 +199,7 @@ static enum err worker_spawn(struct worker *worker, const struct worker_config *
         .memory_max = MEMORY_LIMITED ? config->memory_max : 0,
         .cpu_seconds_max = config->cpu_seconds_max,
         .output_size_max = config->output_size_max,
+        .niceness = job->operation == JOB_BUILD ? BUILD_NICENESS : 0,
     };
     struct job in_child = renumbered(job, report_write_fd, &child);
     char storage[JOB_STORAGE_SIZE];

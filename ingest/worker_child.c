@@ -63,6 +63,9 @@ static void limit_resources(const struct worker_child *child) {
     /* 1 and not 0: the kernel ignores 0 when cores go to a program (see do_coredump), and writes
      * none in either case with 1. */
     limit(child, RLIMIT_CORE, 1, 1);
+    /* Being less nice than asked for is no reason to fail. */
+    int niceness = nice(child->niceness);
+    (void)niceness;
 }
 
 static void reset_signals(const struct worker_child *child) {

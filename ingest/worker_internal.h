@@ -22,6 +22,7 @@ struct worker_child {
     uint64_t memory_max; /* 0: no limit */
     uint64_t cpu_seconds_max;
     uint64_t output_size_max;
+    int niceness;
 };
 
 /* Runs in the forked child of a process with threads, with all signals blocked: calls only what

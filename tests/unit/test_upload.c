@@ -16,6 +16,7 @@
 #define FILE_ID "00112233445566778899aabbccddeeff"
 #define OTHER_FILE_ID "ffeeddccbbaa99887766554433221100"
 #define MINUTE_MS ((int64_t)60000)
+#define HOUR_MS (60 * MINUTE_MS)
 
 static struct error error;
 
@@ -375,7 +376,7 @@ static void a_failed_upload_may_be_retried_three_times_a_day(void **state) {
     assert_error(initiate(site, &query), ERR_EXISTS, upload_reason_text(UPLOAD_REASON_EQUAL));
     struct upload_query other = debuginfo(OTHER_FILE_ID);
     assert_should(site, &other, true, UPLOAD_REASON_NOT_EQUAL);
-    ingest_site_set_clock(1800000000000 + 24 * 60 * MINUTE_MS + 1);
+    ingest_site_set_clock(1800000000000 + 24 * HOUR_MS + 1);
     assert_uploaded(site, &query, GNU_FILE);
 }
 

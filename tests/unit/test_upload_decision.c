@@ -5,6 +5,7 @@
 #define NOW_MS ((int64_t)1800000000000)
 #define DURATION_MS ((int64_t)15 * 60 * 1000)
 #define MINUTE_MS ((int64_t)60 * 1000)
+#define HOUR_MS (60 * MINUTE_MS)
 
 static struct upload_facts unknown(void) {
     return (struct upload_facts){
@@ -23,7 +24,7 @@ static struct upload_facts latest(enum upload_state state, int64_t age_ms) {
 }
 
 static struct upload_facts stored(unsigned contents) {
-    struct upload_facts facts = latest(UPLOAD_UPLOADED, 24 * 60 * MINUTE_MS);
+    struct upload_facts facts = latest(UPLOAD_UPLOADED, 24 * HOUR_MS);
     facts.stored = true;
     facts.contents = contents;
     return facts;

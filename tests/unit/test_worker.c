@@ -215,7 +215,7 @@ static int list_fds_as_worker(void) {
     DIR *fds = opendir("/proc/self/fd");
     for (struct dirent *entry; fds && (entry = readdir(fds));) {
         char target[64] = "";
-        int fd = atoi(entry->d_name);
+        int fd = (int)strtol(entry->d_name, NULL, 10);
         if (entry->d_name[0] == '.' || fd == dirfd(fds))
             continue;
         if (readlinkat(dirfd(fds), entry->d_name, target, sizeof(target) - 1) < 0)
@@ -281,6 +281,17 @@ static void the_child_cannot_gain_privileges_or_leave_a_core(void **state) {
     output_is(fake, "NoNewPrivs:1\nMax core file size 1 1 bytes \n");
 }
 
+static void a_build_leaves_the_cpu_to_others(void **state) {
+    struct fake *fake = *state;
+    fake_is(fake, "nice > $out; printf 'status ok\\nend\\n' > $report");
+    int own = nice(0);
+    struct report report = run(fake);
+    assert_int_equal(report.status, REPORT_OK);
+    char wanted[16];
+    snprintf(wanted, sizeof(wanted), "%d\n", own < 10 ? own + 10 : 19);
+    output_is(fake, wanted);
+}
+
 static void a_readable_cancel_fd_ends_the_worker(void **state) {
     struct fake *fake = *state;
     int cancel_fd = eventfd(1, EFD_CLOEXEC);
@@ -312,7 +323,7 @@ static void a_worker_dies_with_the_server(void **state) {
     fd_close(ends[1]);
     char text[32] = "";
     assert_true(read(ends[0], text, sizeof(text) - 1) > 0);
-    int worker_fd = pidfd_open(atoi(text), 0);
+    int worker_fd = pidfd_open((pid_t)strtol(text, NULL, 10), 0);
     assert_true(worker_fd >= 0);
     assert_int_equal(kill(server, SIGKILL), 0);
     assert_int_equal(waitpid(server, NULL, 0), server);
@@ -345,6 +356,7 @@ int main(int argument_count, char **arguments) {
         TEST(many_inputs_arrive_under_their_own_numbers),
         TEST(the_child_has_no_environment),
         TEST(the_child_cannot_gain_privileges_or_leave_a_core),
+        TEST(a_build_leaves_the_cpu_to_others),
         TEST(a_readable_cancel_fd_ends_the_worker),
         TEST(a_worker_dies_with_the_server),
     };
