@@ -10,10 +10,7 @@ static enum err parse_unknown_kind(struct span text, struct binary_id *ret_id,
     if (binary_id_parse(BINARY_ID_GNU, text, ret_id, error) == ERR_OK)
         return ERR_OK;
     /* An all-zero or overlong hex text is a broken GNU id, not a Go one. */
-    bool hex = true;
-    for (size_t i = 0; i < text.size && hex; i++)
-        hex = memchr("0123456789abcdefABCDEF", text.data[i], 22) != NULL;
-    if (hex)
+    if (strspn(text.data, "0123456789abcdefABCDEF") == text.size)
         return error->code;
     return binary_id_parse(BINARY_ID_GO, text, ret_id, &ignored) == ERR_OK ? ERR_OK : error->code;
 }

@@ -102,52 +102,85 @@ static enum err make_query(const char *build_id, int build_id_type, int type, co
     return err;
 }
 
-static void should_initiate_upload(void *state, struct grpc_call *call, struct span request) {
-    struct debuginfo_service *service = state;
-    struct request_context context = debuginfo_context(call);
-    struct debuginfo_record record = {.method = "ShouldInitiateUpload",
-                                      .started_ms = clock_mono_ms()};
-    CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
-    struct error error;
-    struct upload_query query = {.force = false};
-    bool should = false;
-    enum upload_reason reason;
-    enum err err =
-        debuginfo_unpack(&parca__debuginfo__v1alpha1__should_initiate_upload_request__descriptor,
-                         request, &message, &error);
-    if (err == ERR_OK) {
-        Parca__Debuginfo__V1alpha1__ShouldInitiateUploadRequest *asked = (void *)message;
-        record.build_id = asked->build_id;
-        query.force = asked->force;
-        err = make_query(asked->build_id, asked->build_id_type, asked->type, asked->hash, &query,
-                         &error);
-    }
-    if (err == ERR_OK)
-        err = ingest_should_initiate(service->ingest, &context, &query, &should, &reason, &error);
-    Parca__Debuginfo__V1alpha1__ShouldInitiateUploadResponse response =
-        PARCA__DEBUGINFO__V1ALPHA1__SHOULD_INITIATE_UPLOAD_RESPONSE__INIT;
-    if (err == ERR_OK) {
-        response.should_initiate_upload = should;
-        response.reason = (char *)upload_reason_text(reason);
-        record.reason = response.reason;
-    }
-    debuginfo_answer(call, err, &error, &response.base);
-    debuginfo_log(service, &context, LOG_LEVEL_DEBUG, &record, err, &error);
+/*
+ * A handler is two functions: one that asks the upload core, with what it needs of the request
+ * unpacked, and one around it that unpacks, answers and logs.
+ */
+struct unary_call {
+    struct debuginfo_service *service;
+    struct request_context context;
+    struct debuginfo_record record;
+};
+
+static struct unary_call unary_begin(void *service, const struct grpc_call *call,
+                                     const char *method) {
+    return (struct unary_call){
+        .service = service,
+        .context = debuginfo_context(call),
+        .record = {.method = method, .started_ms = clock_mono_ms()},
+    };
 }
 
-static enum err check_size(int64_t size, struct error *error) {
-    if (size < 0)
-        return error_set(error, ERR_INVALID, "size must not be negative");
+static void unary_end(const struct unary_call *unary, struct grpc_call *call, enum log_level level,
+                      enum err err, const struct error *error, const ProtobufCMessage *response) {
+    debuginfo_answer(call, err, error, response);
+    debuginfo_log(unary->service, &unary->context, level, &unary->record, err, error);
+}
+
+static enum err ask_should_initiate(
+    struct unary_call *unary, const Parca__Debuginfo__V1alpha1__ShouldInitiateUploadRequest *asked,
+    Parca__Debuginfo__V1alpha1__ShouldInitiateUploadResponse *response, struct error *error) {
+    struct upload_query query = {.force = asked->force};
+    bool should = false;
+    enum upload_reason reason;
+    unary->record.build_id = asked->build_id;
+    enum err err =
+        make_query(asked->build_id, asked->build_id_type, asked->type, asked->hash, &query, error);
+    if (err == ERR_OK)
+        err = ingest_should_initiate(unary->service->ingest, &unary->context, &query, &should,
+                                     &reason, error);
+    if (err != ERR_OK)
+        return err;
+    response->should_initiate_upload = should;
+    response->reason = (char *)upload_reason_text(reason);
+    unary->record.reason = response->reason;
     return ERR_OK;
 }
 
-static void initiate_upload(void *state, struct grpc_call *call, struct span request) {
-    struct debuginfo_service *service = state;
-    struct request_context context = debuginfo_context(call);
-    struct debuginfo_record record = {.method = "InitiateUpload", .started_ms = clock_mono_ms()};
+static void should_initiate_upload(void *state, struct grpc_call *call, struct span request) {
+    struct unary_call unary = unary_begin(state, call, "ShouldInitiateUpload");
     CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
     struct error error;
-    struct upload_query query = {.force = false};
+    Parca__Debuginfo__V1alpha1__ShouldInitiateUploadResponse response =
+        PARCA__DEBUGINFO__V1ALPHA1__SHOULD_INITIATE_UPLOAD_RESPONSE__INIT;
+    enum err err =
+        debuginfo_unpack(&parca__debuginfo__v1alpha1__should_initiate_upload_request__descriptor,
+                         request, &message, &error);
+    if (message)
+        err = ask_should_initiate(&unary, (void *)message, &response, &error);
+    unary_end(&unary, call, LOG_LEVEL_DEBUG, err, &error, &response.base);
+}
+
+static enum err ask_initiate(struct unary_call *unary,
+                             const Parca__Debuginfo__V1alpha1__InitiateUploadRequest *asked,
+                             char ret_upload_id[static UPLOAD_ID_SIZE], struct error *error) {
+    struct upload_query query = {.force = asked->force};
+    unary->record.build_id = asked->build_id;
+    unary->record.size = (uint64_t)asked->size;
+    enum err err =
+        make_query(asked->build_id, asked->build_id_type, asked->type, asked->hash, &query, error);
+    if (err == ERR_OK && asked->size < 0)
+        return error_set(error, ERR_INVALID, "size must not be negative");
+    if (err == ERR_OK)
+        err = ingest_initiate(unary->service->ingest, &unary->context, &query,
+                              (uint64_t)asked->size, ret_upload_id, error);
+    return err;
+}
+
+static void initiate_upload(void *state, struct grpc_call *call, struct span request) {
+    struct unary_call unary = unary_begin(state, call, "InitiateUpload");
+    CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
+    struct error error;
     char upload_id[UPLOAD_ID_SIZE] = "";
     Parca__Debuginfo__V1alpha1__UploadInstructions instructions =
         PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__INIT;
@@ -156,55 +189,49 @@ static void initiate_upload(void *state, struct grpc_call *call, struct span req
     enum err err =
         debuginfo_unpack(&parca__debuginfo__v1alpha1__initiate_upload_request__descriptor, request,
                          &message, &error);
-    if (err == ERR_OK) {
-        Parca__Debuginfo__V1alpha1__InitiateUploadRequest *asked = (void *)message;
-        record.build_id = instructions.build_id = asked->build_id;
+    if (message) {
+        const Parca__Debuginfo__V1alpha1__InitiateUploadRequest *asked = (const void *)message;
+        err = ask_initiate(&unary, asked, upload_id, &error);
+        instructions.build_id = asked->build_id;
         instructions.type = asked->type;
-        record.size = (uint64_t)asked->size;
-        query.force = asked->force;
-        err = make_query(asked->build_id, asked->build_id_type, asked->type, asked->hash, &query,
-                         &error);
-        if (err == ERR_OK)
-            err = check_size(asked->size, &error);
     }
-    if (err == ERR_OK)
-        err = ingest_initiate(service->ingest, &context, &query, record.size, upload_id, &error);
     instructions.upload_id = upload_id;
     instructions.upload_strategy =
         PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__UPLOAD_STRATEGY__UPLOAD_STRATEGY_GRPC;
     response.upload_instructions = &instructions;
-    record.upload_id = upload_id;
-    debuginfo_answer(call, err, &error, &response.base);
-    debuginfo_log(service, &context, LOG_LEVEL_INFO, &record, err, &error);
+    unary.record.upload_id = upload_id;
+    unary_end(&unary, call, LOG_LEVEL_INFO, err, &error, &response.base);
+}
+
+static enum err ask_finish(struct unary_call *unary,
+                           const Parca__Debuginfo__V1alpha1__MarkUploadFinishedRequest *asked,
+                           struct error *error) {
+    struct binary_id id;
+    enum artifact_type type;
+    unary->record.build_id = asked->build_id;
+    unary->record.upload_id = asked->upload_id;
+    enum err err = debuginfo_type_parse(asked->type, &type, error);
+    if (err == ERR_OK)
+        err = debuginfo_upload_id(unary->service, &unary->context, asked->build_id,
+                                  asked->upload_id, &id, error);
+    if (err == ERR_OK)
+        err = ingest_finish(unary->service->ingest, &unary->context, &id, type, asked->upload_id,
+                            error);
+    return err;
 }
 
 static void mark_upload_finished(void *state, struct grpc_call *call, struct span request) {
-    struct debuginfo_service *service = state;
-    struct request_context context = debuginfo_context(call);
-    struct debuginfo_record record = {.method = "MarkUploadFinished",
-                                      .started_ms = clock_mono_ms()};
+    struct unary_call unary = unary_begin(state, call, "MarkUploadFinished");
     CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
     struct error error;
-    struct binary_id id;
-    enum artifact_type type;
+    Parca__Debuginfo__V1alpha1__MarkUploadFinishedResponse response =
+        PARCA__DEBUGINFO__V1ALPHA1__MARK_UPLOAD_FINISHED_RESPONSE__INIT;
     enum err err =
         debuginfo_unpack(&parca__debuginfo__v1alpha1__mark_upload_finished_request__descriptor,
                          request, &message, &error);
-    Parca__Debuginfo__V1alpha1__MarkUploadFinishedRequest *asked = (void *)message;
-    if (err == ERR_OK) {
-        record.build_id = asked->build_id;
-        record.upload_id = asked->upload_id;
-        err = debuginfo_type_parse(asked->type, &type, &error);
-    }
-    if (err == ERR_OK)
-        err =
-            debuginfo_upload_id(service, &context, asked->build_id, asked->upload_id, &id, &error);
-    if (err == ERR_OK)
-        err = ingest_finish(service->ingest, &context, &id, type, asked->upload_id, &error);
-    Parca__Debuginfo__V1alpha1__MarkUploadFinishedResponse response =
-        PARCA__DEBUGINFO__V1ALPHA1__MARK_UPLOAD_FINISHED_RESPONSE__INIT;
-    debuginfo_answer(call, err, &error, &response.base);
-    debuginfo_log(service, &context, LOG_LEVEL_INFO, &record, err, &error);
+    if (message)
+        err = ask_finish(&unary, (void *)message, &error);
+    unary_end(&unary, call, LOG_LEVEL_INFO, err, &error, &response.base);
 }
 
 /* --- the service ------------------------------------------------------------------------------ */

@@ -61,7 +61,7 @@ static enum err call(struct grpc_client *client, const char *path, int64_t timeo
                      const ProtobufCMessage *request, const ProtobufCMessageDescriptor *descriptor,
                      struct remote_answer *answer, ProtobufCMessage **ret_message,
                      struct error *error) {
-    struct buffer bytes;
+    struct buffer bytes = {.size_max = 0};
     enum err err = pack(request, &bytes, error);
     if (err != ERR_OK)
         return err;
@@ -160,7 +160,7 @@ static enum err send_info(struct grpc_client_call *stream, const struct remote_o
     info.type = wire_type(object->type);
     request.data_case = PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_REQUEST__DATA_INFO;
     request.info = &info;
-    struct buffer bytes;
+    struct buffer bytes = {.size_max = 0};
     enum err err = pack(&request.base, &bytes, error);
     if (err != ERR_OK)
         return err;

@@ -1,6 +1,7 @@
 #include "rpc/grpc_server.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -13,10 +14,11 @@
 #define CALL_IDLE_MS ((int64_t)2 * 60 * 1000)
 #define CONNECTION_IDLE_MS ((int64_t)30 * 60 * 1000)
 #define THREAD_COUNT_MAX 256
+#define SERVICE_COUNT_MAX 16
 
 struct grpc_server {
     struct grpc_shared shared;
-    const struct grpc_service **services;
+    const struct grpc_service *services[SERVICE_COUNT_MAX];
     int listen_fd;
     uint16_t port;
     struct grpc_loop *loops;
@@ -24,43 +26,45 @@ struct grpc_server {
     bool stopped;
 };
 
-static socklen_t parse_address(const char *text, uint16_t port, struct sockaddr_storage *address) {
-    struct sockaddr_in *v4 = (struct sockaddr_in *)address;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
-    *address = (struct sockaddr_storage){.ss_family = AF_UNSPEC};
-    if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons(port);
-        return sizeof(*v4);
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static socklen_t parse_address(const char *text, uint16_t port, union address *address) {
+    *address = (union address){.v6 = {.sin6_family = AF_UNSPEC}};
+    if (inet_pton(AF_INET, text, &address->v4.sin_addr) == 1) {
+        address->v4.sin_family = AF_INET;
+        address->v4.sin_port = htons(port);
+        return sizeof(address->v4);
     }
-    if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
-        v6->sin6_family = AF_INET6;
-        v6->sin6_port = htons(port);
-        return sizeof(*v6);
+    if (inet_pton(AF_INET6, text, &address->v6.sin6_addr) == 1) {
+        address->v6.sin6_family = AF_INET6;
+        address->v6.sin6_port = htons(port);
+        return sizeof(address->v6);
     }
     return 0;
 }
 
 static uint16_t bound_port(int fd) {
-    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    union address address = {.v6 = {.sin6_family = AF_UNSPEC}};
     socklen_t size = sizeof(address);
-    if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+    if (getsockname(fd, &address.any, &size) < 0)
         return 0;
-    if (address.ss_family == AF_INET6)
-        return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
-    return ntohs(((struct sockaddr_in *)&address)->sin_port);
+    return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
 static enum err listen_on(const char *text, uint16_t port, int *ret_fd, struct error *error) {
-    struct sockaddr_storage address;
+    union address address;
     socklen_t size = parse_address(text, port, &address);
     if (size == 0)
         return error_set(error, ERR_INVALID, "not a numeric address: %s", text);
     CLEANUP(cleanup_fd)
-    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int one = 1;
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
-        bind(fd, (struct sockaddr *)&address, size) < 0 || listen(fd, SOMAXCONN) < 0)
+        bind(fd, &address.any, size) < 0 || listen(fd, SOMAXCONN) < 0)
         return error_set_errno(error, ERR_IO, errno, "cannot listen on %s port %u", text, port);
     *ret_fd = TAKE_FD(fd);
     return ERR_OK;
@@ -93,19 +97,6 @@ static struct grpc_limits limits_of(const struct grpc_server_config *config) {
     };
 }
 
-static enum err copy_services(struct grpc_server *server,
-                              const struct grpc_service *const *services, size_t count,
-                              struct error *error) {
-    server->services = calloc(count + 1, sizeof(*server->services));
-    if (!server->services)
-        return error_set(error, ERR_NO_MEMORY, "no memory for %zu services", count);
-    for (size_t i = 0; i < count; i++)
-        server->services[i] = services[i];
-    server->shared.services = server->services;
-    server->shared.service_count = count;
-    return ERR_OK;
-}
-
 enum err grpc_server_open(const struct grpc_server_config *config,
                           const struct grpc_service *const *services, size_t service_count,
                           struct grpc_server **ret_server, struct error *error) {
@@ -113,14 +104,17 @@ enum err grpc_server_open(const struct grpc_server_config *config,
     if (thread_count > THREAD_COUNT_MAX)
         return error_set(error, ERR_INVALID, "%u network threads: at most %d", thread_count,
                          THREAD_COUNT_MAX);
+    assert(service_count <= SERVICE_COUNT_MAX);
     CLEANUP(cleanup_grpc_server) struct grpc_server *server = calloc(1, sizeof(*server));
     if (!server)
         return error_set(error, ERR_NO_MEMORY, "no memory for a gRPC server");
     server->listen_fd = -1;
     server->shared.limits = limits_of(config);
-    enum err err = copy_services(server, services, service_count, error);
-    if (err == ERR_OK)
-        err = listen_on(config->address, config->port, &server->listen_fd, error);
+    for (size_t i = 0; i < service_count; i++)
+        server->services[i] = services[i];
+    server->shared.services = server->services;
+    server->shared.service_count = service_count;
+    enum err err = listen_on(config->address, config->port, &server->listen_fd, error);
     if (err == ERR_OK) {
         server->port = bound_port(server->listen_fd);
         err = start_loops(server, thread_count, error);
@@ -154,6 +148,5 @@ void grpc_server_free(struct grpc_server *server) {
     for (unsigned i = 0; i < server->loop_count; i++)
         grpc_loop_close(&server->loops[i]);
     free(server->loops);
-    free(server->services);
     free(server);
 }

@@ -48,7 +48,9 @@ void grpc_message_decode(struct span encoded, char *ret_text, size_t text_size) 
                 i += 2;
             }
         }
-        ret_text[used++] = byte < ' ' || byte == 0x7f ? '?' : (char)byte;
+        if (byte < ' ' || byte == 0x7f)
+            byte = '?';
+        ret_text[used++] = (char)byte;
     }
     ret_text[used] = '\0';
 }
