@@ -126,10 +126,13 @@ static enum err open_ingest(struct server *server, struct error *error) {
     return err;
 }
 
-static enum err open_threads(struct server *server, struct error *error) {
+static unsigned cpu_count(void) {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned query_threads = cpus < 2 ? 2 : cpus > 64 ? 64 : (unsigned)cpus;
-    enum err err = task_pool_new(query_threads, QUERY_QUEUE_MAX, &server->queries, error);
+    return cpus < 2 ? 2 : cpus > 64 ? 64 : (unsigned)cpus;
+}
+
+static enum err open_threads(struct server *server, struct error *error) {
+    enum err err = task_pool_new(cpu_count(), QUERY_QUEUE_MAX, &server->queries, error);
     if (err == ERR_OK)
         err = task_pool_new(UPLOAD_THREADS, UPLOAD_QUEUE_MAX, &server->uploads, error);
     if (err == ERR_OK)
@@ -175,6 +178,8 @@ static enum err open_grpc(struct server *server, struct error *error) {
     struct grpc_server_config config = {
         .address = server->options->grpc.address,
         .port = server->options->grpc.port,
+        /* A slow disk may hold up a loop that writes an upload's bytes; the others go on. */
+        .thread_count = cpu_count(),
     };
     err = grpc_server_open(&config, services, ARRAY_SIZE(services), &server->grpc, error);
     if (err == ERR_OK)
