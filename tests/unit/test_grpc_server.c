@@ -206,21 +206,40 @@ static void make_service(struct fixture *fixture) {
     fixture->services[0] = &fixture->service;
 }
 
-static int setup(void **state) {
+static int setup_with(void **state, const struct grpc_server_config *config) {
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     struct error error;
     pthread_mutex_init(&fixture->tally.mutex, NULL);
     pthread_cond_init(&fixture->tally.changed, NULL);
     assert_int_equal(task_pool_new(2, 64, &fixture->pool, &error), ERR_OK);
     make_service(fixture);
-    const struct grpc_server_config config = {
-        .address = "127.0.0.1", .thread_count = 2, .message_size_max = MESSAGE_SIZE_MAX};
-    assert_int_equal(grpc_server_open(&config, fixture->services, 1, &fixture->server, &error),
+    assert_int_equal(grpc_server_open(config, fixture->services, 1, &fixture->server, &error),
                      ERR_OK);
     snprintf(fixture->url, sizeof(fixture->url), "http://127.0.0.1:%u",
              grpc_server_port(fixture->server));
     *state = fixture;
     return 0;
+}
+
+static int setup(void **state) {
+    const struct grpc_server_config config = {
+        .address = "127.0.0.1", .thread_count = 2, .message_size_max = MESSAGE_SIZE_MAX};
+    return setup_with(state, &config);
+}
+
+static int setup_for_busy_calls(void **state) {
+    const struct grpc_server_config config = {.address = "127.0.0.1", .call_idle_ms = 1};
+    return setup_with(state, &config);
+}
+
+static int setup_for_busy_connections(void **state) {
+    const struct grpc_server_config config = {.address = "127.0.0.1", .connection_idle_ms = 1};
+    return setup_with(state, &config);
+}
+
+static int setup_for_one(void **state) {
+    const struct grpc_server_config config = {.address = "127.0.0.1", .connection_count_max = 1};
+    return setup_with(state, &config);
 }
 
 static int teardown(void **state) {
@@ -525,6 +544,49 @@ static void many_clients_are_served_at_once(void **state) {
         pthread_join(threads[i], NULL);
 }
 
+static void a_client_that_stops_sending_loses_its_call(void **state) {
+    struct fixture *fixture = *state;
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(fixture);
+    struct grpc_client_call *call = open_stream(client, "/test.Echo/Count");
+    assert_int_equal(send_bytes(call, 10), ERR_OK);
+    tally_wait(&fixture->tally, &fixture->tally.cancelled, 1);
+    expect_reply(call, GRPC_DEADLINE_EXCEEDED, "the client stopped sending");
+}
+
+static int connect_raw(const struct fixture *fixture) {
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons(grpc_server_port(fixture->server)),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void expect_closed(int fd) {
+    char bytes[256];
+    ssize_t size = 1;
+    while (size > 0)
+        size = read(fd, bytes, sizeof(bytes));
+    assert_int_equal(size, 0);
+    close(fd);
+}
+
+static void a_connection_without_calls_is_closed_in_time(void **state) {
+    /* The preface and an empty SETTINGS frame, whose last byte is the literal's NUL. */
+    static const char greeting[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
+    int fd = connect_raw(*state);
+    assert_int_equal(write(fd, greeting, sizeof(greeting)), sizeof(greeting));
+    expect_closed(fd);
+}
+
+static void connections_over_the_limit_are_closed_at_once(void **state) {
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(*state);
+    expect_echo_works(client);
+    expect_closed(connect_raw(*state));
+    expect_echo_works(client);
+}
+
 static void urls_that_cannot_be_used_are_refused_clearly(void **state) {
     (void)state;
     struct error error;
@@ -561,6 +623,12 @@ int main(void) {
         WITH_SERVER(stopping_lets_open_calls_end),
         WITH_SERVER(stopping_without_grace_cancels_open_calls),
         WITH_SERVER(many_clients_are_served_at_once),
+        cmocka_unit_test_setup_teardown(a_client_that_stops_sending_loses_its_call,
+                                        setup_for_busy_calls, teardown),
+        cmocka_unit_test_setup_teardown(a_connection_without_calls_is_closed_in_time,
+                                        setup_for_busy_connections, teardown),
+        cmocka_unit_test_setup_teardown(connections_over_the_limit_are_closed_at_once,
+                                        setup_for_one, teardown),
         cmocka_unit_test(urls_that_cannot_be_used_are_refused_clearly),
     };
     return cmocka_run_group_tests_name("grpc_server", tests, NULL, NULL);
