@@ -39,14 +39,12 @@ static void complain_once(struct run *run, struct module *module) {
 /* Fills the output's frames, or says why not. */
 static enum err resolve(struct run *run, struct module *module, uint64_t address,
                         struct error *error) {
-    if (!module->resolver) {
+    if (module_failed(module)) {
         complain_once(run, module);
         *error = module->failure;
         return error->code;
     }
-    enum symbol_miss miss;
-    run->frames.count = 0;
-    enum err err = object_resolver_resolve(module->resolver, address, &run->frames, &miss, error);
+    enum err err = module_resolve(module, address, &run->frames, error);
     if (!err)
         err = output_set_frames(&run->output, &run->frames, error);
     if (err)
@@ -124,7 +122,7 @@ static bool first_module_suits(struct run *run, struct error *error) {
         return true;
     if (module_list_get(&run->modules, span_cstr(run->object), &module, error))
         return false;
-    if (module->resolver)
+    if (!module_failed(module))
         return true;
     complain_once(run, module);
     return false;

@@ -221,8 +221,20 @@ static enum err inspect(const char *path, struct error *error) {
     return memcmp(magic, ELFMAG, SELFMAG) == 0 ? inspect_elf(fd, error) : inspect_index(fd, error);
 }
 
+static const char help[] =
+    "Usage: symbolize inspect FILE...\n"
+    "\n"
+    "Shows the ids and contents of ELF files and of symbol indexes, one `key: value` a line, and\n"
+    "checks every checksum and record of an index.\n"
+    "\n"
+    "Exit codes: 0 all was read, 1 something could not be read or is damaged, 2 wrong usage.\n";
+
 int command_inspect(int argument_count, char **arguments) {
     int exit_code = EXIT_ALL_READ;
+    if (argument_count == 2 && strcmp(arguments[1], "--help") == 0) {
+        fputs(help, stdout);
+        return EXIT_ALL_READ;
+    }
     if (argument_count < 2) {
         fputs("symbolize: inspect needs a file\n", stderr);
         return EXIT_USAGE;

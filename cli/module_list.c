@@ -5,12 +5,18 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "symbolizer/index/format.h"
+
+/* Of the names and paths at one address. */
+#define STRINGS_SIZE_MAX ((size_t)64 << 20)
 
 /* EI_CLASS and its value for 32 bits (gABI, "ELF Identification"). */
 enum { IDENT_CLASS = 4, CLASS_32 = 1 };
 
 static void module_clear(struct module *module) {
     object_resolver_free(module->resolver);
+    index_free(module->index);
+    arena_free(module->strings);
     free(module->path);
     *module = (struct module){0};
 }
@@ -35,13 +41,25 @@ static unsigned address_digits_of(int fd) {
     return size == sizeof(ident) && ident[IDENT_CLASS] == CLASS_32 ? 8 : 16;
 }
 
-static enum err open_resolver(const struct module_list *list, struct module *module,
-                              struct error *error) {
+static bool is_index(int fd) {
+    char magic[FORMAT_MAGIC_SIZE] = {0};
+    ssize_t size = pread(fd, magic, sizeof(magic), 0);
+    return size == sizeof(magic) && memcmp(magic, FORMAT_MAGIC, sizeof(magic)) == 0;
+}
+
+static enum err open_module(const struct module_list *list, struct module *module,
+                            struct error *error) {
     CLEANUP(cleanup_fd) int fd = -1;
     CLEANUP(cleanup_fd) int debug_fd = -1;
     enum err err = open_file(module->path, &fd, error);
     if (err)
         return err;
+    if (is_index(fd)) {
+        if (list->debug_file)
+            return error_set(error, ERR_INVALID,
+                             "a symbol index; --debug-file goes with an ELF file");
+        return index_open_fd(fd, &module->index, error);
+    }
     module->address_digits = address_digits_of(fd);
     struct job_input inputs[2] = {{JOB_ROLE_MAIN, fd}};
     size_t input_count = 1;
@@ -82,11 +100,57 @@ enum err module_list_get(struct module_list *list, struct span path, struct modu
             return error_set(error, ERR_NO_MEMORY, "no memory for a path");
         module = take_place(list);
         *module = (struct module){.path = TAKE(copy), .address_digits = 16};
-        enum err err = open_resolver(list, module, &module->failure);
+        enum err err = open_module(list, module, &module->failure);
         if (err == ERR_OK)
             module->failure = (struct error){0};
     }
     module->last_use = ++list->use_count;
     *ret_module = module;
     return ERR_OK;
+}
+
+/* --- one address in an index -------------------------------------------------------------------
+ */
+
+/* The copies live in the arena, since the next frame may use the scratch again. */
+static bool keep(struct arena *strings, struct span *text) {
+    if (text->size == 0)
+        return true;
+    *text = arena_copy(strings, *text);
+    return text->data != NULL;
+}
+
+static enum err add_frame(struct module *module, struct symbol_frame *frame,
+                          struct frame_list *frames, struct error *error) {
+    struct arena *strings = module->strings;
+    if (!keep(strings, &frame->name) || !keep(strings, &frame->short_name) ||
+        !keep(strings, &frame->file) || !keep(strings, &frame->start_file))
+        return error_set(error, ERR_LIMIT, "too many names at one address");
+    return frame_list_add(frames, frame, error);
+}
+
+static enum err resolve_in_index(struct module *module, uint64_t address, struct frame_list *frames,
+                                 struct error *error) {
+    struct index_hit hit;
+    struct index_scratch scratch;
+    struct symbol_frame frame;
+    arena_free(module->strings);
+    module->strings = arena_new(STRINGS_SIZE_MAX);
+    if (!module->strings)
+        return error_set(error, ERR_NO_MEMORY, "no memory for names");
+    index_lookup(module->index, &address, 1, &hit);
+    enum err err = ERR_OK;
+    for (uint32_t location = hit.location;
+         err == ERR_OK && index_chain_next(module->index, &location, &scratch, &frame);)
+        err = add_frame(module, &frame, frames, error);
+    return err;
+}
+
+enum err module_resolve(struct module *module, uint64_t address, struct frame_list *frames,
+                        struct error *error) {
+    enum symbol_miss miss;
+    frames->count = 0;
+    if (module->index)
+        return resolve_in_index(module, address, frames, error);
+    return object_resolver_resolve(module->resolver, address, frames, &miss, error);
 }

@@ -1,20 +1,24 @@
 /*
- * The files of one run, each opened when it is first asked about. A file that could not be opened
- * is remembered with its reason. At most MODULE_COUNT_MAX are open; the one that was asked about
- * longest ago makes room.
+ * The files of one run, each opened when it is first asked about: ELF files, or symbol indexes,
+ * which are told by their first bytes. A file that could not be opened is remembered with its
+ * reason. At most MODULE_COUNT_MAX are open; the one that was asked about longest ago makes room.
  */
 #pragma once
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "symbolizer/build/object_resolver.h"
+#include "symbolizer/index/index.h"
 
 #define MODULE_COUNT_MAX 64
 
 struct module {
     char *path;
-    struct object_resolver *resolver; /* NULL: failure says why */
+    struct object_resolver *resolver; /* of an ELF file */
+    struct index *index;              /* of a symbol index; both NULL: failure says why */
+    struct arena *strings;            /* of the index's last answer */
     struct error failure;
     bool is_reported;        /* the caller's mark: it has said so */
     unsigned address_digits; /* 8 for a 32-bit file, else 16 */
@@ -33,3 +37,13 @@ void module_list_clear(struct module_list *list);
 /* Valid until the next call. ERR_NO_MEMORY; that the file cannot be read is in the module. */
 enum err module_list_get(struct module_list *list, struct span path, struct module **ret_module,
                          struct error *error);
+
+/* Nothing could be opened, and module->failure says why. */
+static inline bool module_failed(const struct module *module) {
+    return !module->resolver && !module->index;
+}
+
+/* Leaf first; no frames where nothing is known. The frames' strings are valid until the next call
+ * for this module. Errors are object_resolver_resolve's. */
+enum err module_resolve(struct module *module, uint64_t address, struct frame_list *frames,
+                        struct error *error);

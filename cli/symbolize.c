@@ -3,19 +3,22 @@
 #include <string.h>
 
 #include "cli/command_addresses.h"
+#include "cli/command_index.h"
 #include "cli/command_inspect.h"
 #include "cli/command_remote.h"
 
 static const char help[] =
     "Usage: symbolize -e FILE [OPTION...] [ADDRESS...]\n"
     "       symbolize [OPTION...] [\"[CODE] FILE ADDRESS\"...]\n"
+    "       symbolize index FILE [FILE] -o OUT\n"
     "       symbolize inspect FILE...\n"
     "       symbolize upload FILE... --server URL\n"
     "\n"
     "Says which functions, files and lines lie at code addresses of ELF files, with the\n"
     "whole chain of inlined calls. Without addresses, standard input is read line by line.\n"
     "\n"
-    "  -e, --obj=FILE, --exe=FILE  the file; with --output-style=GNU it is a.out if not given\n"
+    "  -e, --obj=FILE, --exe=FILE  the file, or a symbol index of it; with --output-style=GNU it\n"
+    "                              is a.out if not given\n"
     "      --debug-file=FILE       its separate debug file\n"
     "      --output-style=STYLE    LLVM (llvm-symbolizer's; the default), GNU (addr2line's), JSON\n"
     "  -f, --functions[=KIND]      function names: linkage, short or none\n"
@@ -32,8 +35,9 @@ static const char help[] =
     "-f, -i and -C are on in the styles LLVM and JSON and off in the style GNU. Addresses are\n"
     "ELF virtual addresses: with LLVM and JSON decimal or with 0x, with GNU always hexadecimal.\n"
     "\n"
-    "inspect shows the ids and contents of an ELF file or of a symbol index, and verifies an\n"
-    "index. upload sends files to a server (it is the program symbolize-remote).\n"
+    "index makes a symbol index. inspect shows the ids and contents of an ELF file or of a symbol\n"
+    "index, and verifies an index. upload sends files to a server (it is the program\n"
+    "symbolize-remote). `symbolize COMMAND --help` tells more.\n"
     "\n"
     "Exit codes: 0 all was read, 1 something could not be read, 2 wrong usage.\n";
 
@@ -67,6 +71,8 @@ static int symbolize(int argument_count, char **arguments) {
 int main(int argument_count, char **arguments) {
     if (argument_count > 1 && strcmp(arguments[1], "inspect") == 0)
         return command_inspect(argument_count - 1, arguments + 1);
+    if (argument_count > 1 && strcmp(arguments[1], "index") == 0)
+        return command_index(argument_count - 1, arguments + 1);
     if (argument_count > 1 && command_is_remote(arguments[1]))
         return command_remote(arguments + 1);
     return symbolize(argument_count, arguments);
