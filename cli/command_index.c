@@ -212,9 +212,9 @@ int command_index(int argument_count, char **arguments) {
         return EXIT_ALL_READ;
     }
     struct error error;
-    struct job_input inputs[FILE_COUNT_MAX];
-    struct index_summary summary;
-    uint64_t size;
+    struct job_input inputs[FILE_COUNT_MAX] = {0};
+    struct index_summary summary = {0};
+    uint64_t size = 0;
     if (open_inputs(&request, inputs, &error) ||
         write_index(&request, inputs, &summary, &size, &error)) {
         fprintf(stderr, "symbolize index: %s\n", error.text);

@@ -18,12 +18,14 @@
 #define CONNECT_TIMEOUT_MS 10000
 #define ANSWER_SIZE_MAX ((uint64_t)4 << 20)
 #define PARTS_MAX 4
-#define REQUEST_HEADERS_MAX 8
+#define REQUEST_HEADERS_MAX (8 + GRPC_HEADER_COUNT_MAX)
 #define READ_SIZE 65536
 
 struct grpc_client {
     struct grpc_target target;
     char *authorization;
+    const struct grpc_header *headers;
+    size_t header_count;
     uint64_t message_size_max;
     int fd;
     nghttp2_session *session;
@@ -289,7 +291,11 @@ enum err grpc_client_open(const struct grpc_client_config *config, struct grpc_c
                                                         : ANSWER_SIZE_MAX;
     if (config->authorization && !(client->authorization = strdup(config->authorization)))
         return error_set(error, ERR_NO_MEMORY, "no memory for a gRPC client");
-    enum err err = grpc_target_parse(config->url, &client->target, error);
+    client->headers = config->headers;
+    client->header_count = config->header_count;
+    enum err err = grpc_headers_check(config->headers, config->header_count, error);
+    if (err == ERR_OK)
+        err = grpc_target_parse(config->url, &client->target, error);
     if (err == ERR_OK)
         err =
             grpc_dial(&client->target,
@@ -341,6 +347,8 @@ static int32_t submit(struct grpc_client_call *call, const char *path, int64_t t
     }
     if (client->authorization)
         headers[count++] = header("authorization", client->authorization);
+    for (size_t i = 0; i < client->header_count; i++)
+        headers[count++] = header(client->headers[i].name, client->headers[i].value);
     assert(count <= REQUEST_HEADERS_MAX);
     nghttp2_data_provider provider = {.source.ptr = call, .read_callback = read_request};
     return nghttp2_submit_request(client->session, NULL, headers, count, &provider, call);

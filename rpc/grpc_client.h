@@ -13,14 +13,17 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/span.h"
+#include "rpc/grpc_metadata.h"
 #include "rpc/grpc_status.h"
 
 struct grpc_client;
 struct grpc_client_call;
 
 struct grpc_client_config {
-    const char *url;            /* "http://host:port"; h2c by prior knowledge */
-    const char *authorization;  /* a header value, "Bearer ..."; NULL: none */
+    const char *url;                   /* "http://host:port"; h2c by prior knowledge */
+    const char *authorization;         /* a header value, "Bearer ..."; NULL: none */
+    const struct grpc_header *headers; /* go with every call; must outlive the client */
+    size_t header_count;
     int64_t connect_timeout_ms; /* 0: 10 s */
     uint64_t message_size_max;  /* of an answer; 0: 4 MiB */
 };

@@ -603,6 +603,22 @@ static void urls_that_cannot_be_used_are_refused_clearly(void **state) {
     }
 }
 
+static void headers_that_cannot_be_sent_are_refused(void **state) {
+    (void)state;
+    static const struct grpc_header bad[] = {
+        {"", "v"},     {"Project", "v"}, {"a b", "v"},          {":path", "v"},
+        {"te", "v"},   {"host", "v"},    {"grpc-timeout", "v"}, {"key-bin", ""},
+        {"k", "a\nb"}, {"k", "\xe9"},    {"k", " first"},       {"k", "last "},
+    };
+    struct error error;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        assert_int_equal(grpc_headers_check(&bad[i], 1, &error), ERR_INVALID);
+    static const struct grpc_header good[] = {{"projectid", "a b"}, {"x-0_.", ""}};
+    assert_int_equal(grpc_headers_check(good, ARRAY_SIZE(good), &error), ERR_OK);
+    static const struct grpc_header many[GRPC_HEADER_COUNT_MAX + 1];
+    assert_int_equal(grpc_headers_check(many, ARRAY_SIZE(many), &error), ERR_INVALID);
+}
+
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void) {
@@ -629,6 +645,7 @@ int main(void) {
                                         setup_for_busy_connections, teardown),
         cmocka_unit_test_setup_teardown(connections_over_the_limit_are_closed_at_once,
                                         setup_for_one, teardown),
+        cmocka_unit_test(headers_that_cannot_be_sent_are_refused),
         cmocka_unit_test(urls_that_cannot_be_used_are_refused_clearly),
     };
     return cmocka_run_group_tests_name("grpc_server", tests, NULL, NULL);
