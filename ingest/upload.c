@@ -16,15 +16,16 @@
 #include "ingest/upload_internal.h"
 
 #define UPLOAD_SIZE_MAX_DEFAULT ((uint64_t)4 << 30)
-#define UPLOAD_DURATION_MS_DEFAULT ((int64_t)15 * 60 * 1000)
+/* Parca's: 15 minutes to upload, and two of grace. */
+#define STALE_AFTER_MS_DEFAULT ((int64_t)17 * 60 * 1000)
 #define UPLOAD_COUNT_MAX_DEFAULT 512
 
 static struct ingest_config with_defaults(const struct ingest_config *config) {
     struct ingest_config full = *config;
     if (full.upload_size_max == 0)
         full.upload_size_max = UPLOAD_SIZE_MAX_DEFAULT;
-    if (full.upload_duration_ms == 0)
-        full.upload_duration_ms = UPLOAD_DURATION_MS_DEFAULT;
+    if (full.stale_after_ms == 0)
+        full.stale_after_ms = STALE_AFTER_MS_DEFAULT;
     if (full.upload_count_max == 0)
         full.upload_count_max = UPLOAD_COUNT_MAX_DEFAULT;
     if (!full.wall_ms)
@@ -71,7 +72,7 @@ void ingest_free(struct ingest *ingest) {
 }
 
 int64_t ingest_stale_ms(const struct ingest *ingest, const struct upload_row *row) {
-    return row->started_ms + ingest->config.upload_duration_ms + UPLOAD_STALE_GRACE_MS;
+    return row->started_ms + ingest->config.stale_after_ms;
 }
 
 /* The argument of the transactions below. */
@@ -156,7 +157,7 @@ static enum err decide(struct catalog_txn *txn, struct question *question,
     const struct upload_query *query = question->query;
     struct upload_facts facts = {
         .now_ms = question->now_ms,
-        .upload_duration_ms = question->ingest->config.upload_duration_ms,
+        .stale_after_ms = question->ingest->config.stale_after_ms,
         .type = query->type,
         .has_hash = query->hash[0] != '\0',
         .forced = query->force,

@@ -22,10 +22,10 @@
 struct ingest;
 
 struct ingest_config {
-    uint64_t upload_size_max;   /* 0: 4 GiB */
-    int64_t upload_duration_ms; /* an upload older than this + 2 min is stale; 0: 15 min */
-    unsigned upload_count_max;  /* streams open at once; 0: 512 */
-    int64_t (*wall_ms)(void);   /* clock, for tests; NULL: clock_wall_ms */
+    uint64_t upload_size_max;  /* 0: 4 GiB */
+    int64_t stale_after_ms;    /* an upload older than this may be retried; 0: 17 min */
+    unsigned upload_count_max; /* streams open at once; 0: 512 */
+    int64_t (*wall_ms)(void);  /* clock, for tests; NULL: clock_wall_ms */
 };
 
 /* Borrows everything it is given, for its lifetime. Opening sweeps the blob store's temporary

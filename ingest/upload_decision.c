@@ -35,10 +35,10 @@ const char *upload_reason_text(enum upload_reason reason) {
     return texts[reason];
 }
 
-bool upload_is_stale(int64_t started_ms, int64_t upload_duration_ms, int64_t now_ms) {
+bool upload_is_stale(int64_t started_ms, int64_t stale_after_ms, int64_t now_ms) {
     int64_t age_ms = now_ms - started_ms;
     /* A start well in the future was stamped by a clock that has been set back since. */
-    return age_ms > upload_duration_ms + UPLOAD_STALE_GRACE_MS || age_ms < -UPLOAD_STALE_GRACE_MS;
+    return age_ms > stale_after_ms || age_ms < -UPLOAD_CLOCK_SLACK_MS;
 }
 
 static struct upload_verdict accepted(enum upload_reason reason) {
@@ -94,7 +94,7 @@ static struct upload_verdict decide_failed(const struct upload_facts *facts) {
 struct upload_verdict upload_decide(const struct upload_facts *facts) {
     bool uploading = facts->has_latest && facts->latest_state == UPLOAD_UPLOADING;
     if (uploading &&
-        !upload_is_stale(facts->latest_started_ms, facts->upload_duration_ms, facts->now_ms))
+        !upload_is_stale(facts->latest_started_ms, facts->stale_after_ms, facts->now_ms))
         return facts->forced ? accepted(UPLOAD_REASON_IN_PROGRESS_BUT_FORCED)
                              : refused(UPLOAD_REASON_IN_PROGRESS, ERR_STATE);
     if (facts->stored)

@@ -54,12 +54,12 @@
 /* An id with a poor object is asked for again at most this often. */
 #define UPLOAD_INVITATION_PERIOD_MS ((int64_t)60 * 60 * 1000)
 
-/* An upload is stale when it is older than its duration and this. */
-#define UPLOAD_STALE_GRACE_MS ((int64_t)2 * 60 * 1000)
+/* An upload that began further in the future than this was stamped by a clock that was set back. */
+#define UPLOAD_CLOCK_SLACK_MS ((int64_t)2 * 60 * 1000)
 
 struct upload_facts {
     int64_t now_ms;
-    int64_t upload_duration_ms;
+    int64_t stale_after_ms;
     enum artifact_type type;
 
     bool has_latest; /* the most recently started upload of (id, type) */
@@ -85,4 +85,4 @@ struct upload_verdict {
 
 struct upload_verdict upload_decide(const struct upload_facts *facts);
 
-bool upload_is_stale(int64_t started_ms, int64_t upload_duration_ms, int64_t now_ms);
+bool upload_is_stale(int64_t started_ms, int64_t stale_after_ms, int64_t now_ms);

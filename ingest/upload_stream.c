@@ -38,8 +38,7 @@ static enum err check_row(const struct ingest *ingest, const struct upload_row *
                          row->reason);
     if (row->state != UPLOAD_UPLOADING)
         return error_set(error, ERR_STATE, "this upload takes no bytes any more");
-    if (upload_is_stale(row->started_ms, ingest->config.upload_duration_ms,
-                        ingest->config.wall_ms()))
+    if (upload_is_stale(row->started_ms, ingest->config.stale_after_ms, ingest->config.wall_ms()))
         return error_set(error, ERR_STATE, "this upload is stale, initiate another");
     return ERR_OK;
 }

@@ -3,14 +3,14 @@
 #include "tests/support/test.h"
 
 #define NOW_MS ((int64_t)1800000000000)
-#define DURATION_MS ((int64_t)15 * 60 * 1000)
+#define STALE_AFTER_MS ((int64_t)17 * 60 * 1000)
 #define MINUTE_MS ((int64_t)60 * 1000)
 #define HOUR_MS (60 * MINUTE_MS)
 
 static struct upload_facts unknown(void) {
     return (struct upload_facts){
         .now_ms = NOW_MS,
-        .upload_duration_ms = DURATION_MS,
+        .stale_after_ms = STALE_AFTER_MS,
         .type = ARTIFACT_DEBUGINFO,
     };
 }
@@ -68,9 +68,9 @@ static void an_upload_in_progress_comes_before_what_is_stored(void **state) {
     decides(facts, true, UPLOAD_REASON_IN_PROGRESS_BUT_FORCED, ERR_OK);
 }
 
-static void an_upload_is_stale_two_minutes_after_its_duration(void **state) {
+static void an_upload_is_stale_when_its_time_has_passed(void **state) {
     (void)state;
-    int64_t limit_ms = DURATION_MS + 2 * MINUTE_MS;
+    int64_t limit_ms = STALE_AFTER_MS;
     decides(latest(UPLOAD_UPLOADING, limit_ms), false, UPLOAD_REASON_IN_PROGRESS, ERR_STATE);
     decides(latest(UPLOAD_UPLOADING, limit_ms + 1), true, UPLOAD_REASON_STALE, ERR_OK);
 }
@@ -225,7 +225,7 @@ int main(void) {
         cmocka_unit_test(an_unknown_id_is_wanted),
         cmocka_unit_test(an_upload_in_progress_is_left_alone_unless_forced),
         cmocka_unit_test(an_upload_in_progress_comes_before_what_is_stored),
-        cmocka_unit_test(an_upload_is_stale_two_minutes_after_its_duration),
+        cmocka_unit_test(an_upload_is_stale_when_its_time_has_passed),
         cmocka_unit_test(an_upload_from_the_future_is_stale),
         cmocka_unit_test(an_interrupted_upload_may_be_retried_at_once_and_often),
         cmocka_unit_test(a_good_object_is_not_wanted_again_unless_forced),
