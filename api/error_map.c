@@ -25,6 +25,7 @@ static const struct error_mapping mappings[ERR_COUNT] = {
     /* 499 is nginx's number for a client that went away; nobody is left to read it. */
     [ERR_CANCELLED] = {GRPC_CANCELLED, 499},
     [ERR_UNIMPLEMENTED] = {GRPC_UNIMPLEMENTED, 501},
+    [ERR_DENIED] = {GRPC_PERMISSION_DENIED, 403},
     /* The input killed a parser, or our own logic broke: asking again at once would do so again. */
     [ERR_KILLED] = {GRPC_INTERNAL, 500},
     [ERR_INTERNAL] = {GRPC_INTERNAL, 500},

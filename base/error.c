@@ -89,6 +89,7 @@ const char *err_name(enum err code) {
         [ERR_TIMEOUT] = "timeout",
         [ERR_CANCELLED] = "cancelled",
         [ERR_UNIMPLEMENTED] = "unimplemented",
+        [ERR_DENIED] = "permission_denied",
         [ERR_KILLED] = "killed",
         [ERR_INTERNAL] = "internal",
     };

@@ -23,6 +23,7 @@ enum err {
     ERR_TIMEOUT,
     ERR_CANCELLED,
     ERR_UNIMPLEMENTED,
+    ERR_DENIED,   /* well-formed, but the asker may not */
     ERR_KILLED,   /* a worker process died or was killed */
     ERR_INTERNAL, /* our own invariant broke in a way we can still report */
     ERR_COUNT,

@@ -1,5 +1,7 @@
 #include "base/hash.h"
 
+#include <nettle/hmac.h>
+#include <nettle/memops.h>
 #include <string.h>
 
 void hash_sha256_init(struct hash_sha256 *hash) {
@@ -25,6 +27,19 @@ struct digest hash_sha256_of(struct span bytes) {
 
 bool digest_equal(const struct digest *a, const struct digest *b) {
     return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
+
+bool digest_equal_secret(const struct digest *a, const struct digest *b) {
+    return memeql_sec(a->bytes, b->bytes, sizeof(a->bytes)) != 0;
+}
+
+struct digest hash_hmac_sha256(struct span key, struct span message) {
+    struct hmac_sha256_ctx context;
+    struct digest digest;
+    hmac_sha256_set_key(&context, key.size, (const uint8_t *)key.data);
+    hmac_sha256_update(&context, message.size, (const uint8_t *)message.data);
+    hmac_sha256_digest(&context, sizeof(digest.bytes), digest.bytes);
+    return digest;
 }
 
 void hex_encode(struct span bytes, char *ret_text) {

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4, from nettle) and hexadecimal text. */
+/* SHA-256 (FIPS 180-4, from nettle), HMAC on it (RFC 2104) and hexadecimal text. */
 #pragma once
 
 #include <nettle/sha2.h>
@@ -24,7 +24,11 @@ void hash_sha256_update(struct hash_sha256 *hash, const void *bytes, size_t size
 struct digest hash_sha256_final(struct hash_sha256 *hash);
 struct digest hash_sha256_of(struct span bytes);
 
+struct digest hash_hmac_sha256(struct span key, struct span message);
+
 bool digest_equal(const struct digest *a, const struct digest *b);
+/* The same in a time that does not depend on the bytes: for what an attacker may guess at. */
+bool digest_equal_secret(const struct digest *a, const struct digest *b);
 void digest_to_hex(const struct digest *digest, char ret_text[static DIGEST_HEX_SIZE]);
 /* False unless the text is exactly 64 lower- or upper-case hex digits. */
 bool digest_from_hex(struct span text, struct digest *ret_digest);

@@ -28,6 +28,22 @@ static void the_digest_is_sha256_whatever_the_pieces(void **state) {
     assert_true(digest_equal(&back, &whole));
 }
 
+static void the_keyed_digest_is_that_of_rfc_4231(void **state) {
+    (void)state;
+    /* Test case 2. */
+    static const char expected[] =
+        "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+    char hex[DIGEST_HEX_SIZE];
+    struct digest digest =
+        hash_hmac_sha256(span_cstr("Jefe"), span_cstr("what do ya want for nothing?"));
+    digest_to_hex(&digest, hex);
+    assert_string_equal(hex, expected);
+    struct digest other = digest;
+    assert_true(digest_equal_secret(&digest, &other));
+    other.bytes[DIGEST_SIZE - 1] ^= 1;
+    assert_false(digest_equal_secret(&digest, &other));
+}
+
 static void hex_that_is_none_is_refused(void **state) {
     (void)state;
     uint8_t bytes[4];
@@ -46,6 +62,7 @@ static void hex_that_is_none_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_digest_is_sha256_whatever_the_pieces),
+        cmocka_unit_test(the_keyed_digest_is_that_of_rfc_4231),
         cmocka_unit_test(hex_that_is_none_is_refused),
     };
     return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
