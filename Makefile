@@ -111,7 +111,7 @@ FUZZ_REPLAYS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/
 TEST_SCRIPTS := $(filter-out tests/slow/%,$(wildcard tests/*/*.t))
 TEST_SUPPORT := $(patsubst tests/support/%.c,$(BUILD)/obj/tests/support/%.o,$(wildcard tests/support/*.c))
 
-.SECONDARY: $(TEST_SUPPORT) $(BUILD)/obj/tests/fuzz/replay.o
+.SECONDARY:
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(TEST_SUPPORT) $(call libraries,$(MODULES))
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
