@@ -79,11 +79,12 @@ WORKER_MODULES := symbolizer/build symbolizer/protocol symbolizer/index debuginf
 CLI_MODULES := cli symbolizer/build symbolizer/protocol symbolizer/index debuginfo base
 REMOTE_MODULES := cli rpc symbolizer/protocol debuginfo base
 
-SERVER_LIBS := -lmicrohttpd -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 -lzstd -liberty -lz -lnettle
+SERVER_LIBS := -lmicrohttpd -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 -lyaml -lzstd -liberty -lz \
+	-lnettle
 WORKER_LIBS := -ldw -lelf -ldeflate -lzstd -liberty -lz -lnettle
 CLI_LIBS := $(WORKER_LIBS) -ljansson
 REMOTE_LIBS := -lnghttp2 -lprotobuf-c -lelf -ldeflate -lzstd -lnettle -ljansson
-ALL_LIBS := -lmicrohttpd -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 $(WORKER_LIBS)
+ALL_LIBS := -lmicrohttpd -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 -lyaml $(WORKER_LIBS)
 
 # $(1): program, $(2): its main, $(3): modules, $(4): libraries
 define PROGRAM_RULE

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -91,7 +92,8 @@ static enum err open_catalog(struct server *server, struct error *error) {
 
 static enum err open_stores(struct server *server, struct error *error) {
     const struct server_options *options = server->options;
-    struct index_cache_limits limits = {.disk_size_max = options->index_disk_size_max};
+    struct index_cache_limits limits = {.disk_size_max = options->index_disk_size_max,
+                                        .mapped_size_max = options->index_mapped_size_max};
     enum err err = open_directory(server, error);
     if (err == ERR_OK)
         err = open_catalog(server, error);
@@ -105,9 +107,11 @@ static enum err open_stores(struct server *server, struct error *error) {
 /* The compactor comes last: opening ingest empties tmp/, in which it works. */
 static enum err open_ingest(struct server *server, struct error *error) {
     const struct server_options *options = server->options;
-    struct blob_compactor_config compactor = {0};
+    struct blob_compactor_config compactor = {.age_min_ms = options->blob_compress_after_ms};
     struct build_queue_config builds = {.worker_count = options->worker_count};
-    struct ingest_config ingest = {.upload_size_max = options->upload_size_max};
+    struct ingest_config ingest = {.upload_size_max = options->upload_size_max,
+                                   .stale_after_ms = options->upload_stale_ms,
+                                   .upload_count_max = options->upload_stream_max};
     server->worker = (struct worker_config){
         .program = options->worker,
         .deadline_ms = options->worker_deadline_ms,
@@ -121,7 +125,7 @@ static enum err open_ingest(struct server *server, struct error *error) {
     if (err == ERR_OK)
         err = ingest_open(&ingest, server->catalog, server->blobs, server->builds, &server->worker,
                           &server->ingest, error);
-    if (err == ERR_OK)
+    if (err == ERR_OK && options->blob_compress_after_ms > 0)
         err = blob_compactor_new(&compactor, server->blobs, &server->compactor, error);
     return err;
 }

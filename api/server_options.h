@@ -1,45 +1,75 @@
-/* The command line of symbolizerd: every flag, its default and its bounds. */
+/*
+ * What symbolizerd was told to do, as a typed struct. Where each value comes from (a flag, the
+ * configuration file, a default), its bounds and its words are in the table of api/settings.h; a
+ * field here without a row there is filled by nobody.
+ */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/error.h"
 #include "base/log.h"
 
 #define SERVER_PATH_MAX 4096
+#define SERVER_TEXT_MAX 512
+#define SERVER_LIST_MAX 16
 
 struct server_endpoint {
     char address[64]; /* numeric, without brackets */
     uint16_t port;    /* 0: any free one */
 };
 
+struct server_list {
+    size_t count;
+    char texts[SERVER_LIST_MAX][SERVER_TEXT_MAX];
+};
+
+/* How ShouldInitiateUpload's answer tells an agent to send its bytes. */
+enum server_upload_strategy { SERVER_UPLOAD_GRPC, SERVER_UPLOAD_SIGNED_URL };
+
 struct server_options {
     char data_directory[SERVER_PATH_MAX];
     struct server_endpoint http;
     struct server_endpoint grpc;
-    char worker[SERVER_PATH_MAX];
+    bool allow_remote;
+
+    char tls_certificate[SERVER_PATH_MAX]; /* empty: no TLS */
+    char tls_key[SERVER_PATH_MAX];         /* given whenever the certificate is */
+    char tls_client_ca[SERVER_PATH_MAX];   /* empty: clients need no certificate */
+
+    struct server_list http_cors_allowed_origins; /* empty: no CORS headers */
+    bool http_access_log;
+
+    enum server_upload_strategy upload_strategy;
+    char upload_public_url[SERVER_TEXT_MAX]; /* without a slash at its end; may be empty */
+    int64_t signed_url_expiry_ms;
+    int64_t upload_stale_ms;
     uint64_t upload_size_max;
+    unsigned upload_stream_max;
+
+    int64_t blob_compress_after_ms; /* 0: never */
     uint64_t index_disk_size_max;
-    unsigned worker_count;      /* 0: the build queue's default */
+    uint64_t index_mapped_size_max;
+
+    char worker[SERVER_PATH_MAX];
+    unsigned worker_count;
     int64_t worker_deadline_ms; /* of one job */
     uint64_t worker_memory_max;
+
     enum log_level log_level;
 };
 
-enum server_action { SERVER_RUN, SERVER_SHOW_HELP, SERVER_SHOW_VERSION };
+/* Fills what has no fixed default: the data directory, the worker, the number of workers. */
+enum err server_options_complete(struct server_options *options, struct error *error);
 
 /*
- * ERR_INVALID with a text for the person at the terminal: an unknown flag, a value out of bounds, a
- * stray argument, or a listen address that others can reach without --allow-remote (there is no
- * authentication yet, so it has to be said twice).
+ * What no single value can tell: ERR_INVALID for a listen address that others can reach without
+ * allow_remote (there is no authentication yet, so it has to be said twice), a certificate without
+ * a key, signed URLs without the base of the URL.
  */
-enum err server_options_parse(int argument_count, char **arguments,
-                              struct server_options *ret_options, enum server_action *ret_action,
-                              struct error *error);
-
-void server_options_help(FILE *out);
+enum err server_options_check(const struct server_options *options, struct error *error);
 
 /* "127.0.0.1:7080", "[::1]:7080". */
 enum err server_endpoint_parse(const char *text, struct server_endpoint *ret_endpoint,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "api/server.h"
+#include "api/settings.h"
 #include "base/log.h"
 
 #ifndef SYMBOLIZER_VERSION
@@ -54,23 +55,36 @@ static int run(const struct server_options *options) {
     return 0;
 }
 
+static int print_config(const struct settings *settings) {
+    struct buffer text = {0};
+    settings_print(settings, &text);
+    bool written = !buffer_failed(&text) && fwrite(text.data, 1, text.size, stdout) == text.size &&
+                   fflush(stdout) == 0;
+    buffer_clear(&text);
+    return written ? 0 : 1;
+}
+
 int main(int argument_count, char **arguments) {
-    struct server_options options;
-    enum server_action action;
+    struct settings settings;
+    enum settings_action action;
     struct error error;
-    if (server_options_parse(argument_count, arguments, &options, &action, &error) != ERR_OK) {
+    if (settings_load(argument_count, arguments, &settings, &action, &error) != ERR_OK) {
         fprintf(stderr, "symbolizerd: %s\n", error.text);
         return 2;
     }
     switch (action) {
-    case SERVER_SHOW_HELP:
-        server_options_help(stdout);
+    case SETTINGS_SHOW_HELP:
+        settings_help(stdout);
         return 0;
-    case SERVER_SHOW_VERSION:
+    case SETTINGS_SHOW_VERSION:
         printf("symbolizerd %s\n", SYMBOLIZER_VERSION);
         return 0;
-    case SERVER_RUN:
+    case SETTINGS_CHECK:
+        return 0;
+    case SETTINGS_PRINT:
+        return print_config(&settings);
+    case SETTINGS_RUN:
         break;
     }
-    return run(&options);
+    return run(&settings.options);
 }
