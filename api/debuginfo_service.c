@@ -44,15 +44,19 @@ enum err debuginfo_upload_id(const struct debuginfo_service *service,
     enum err err = debuginfo_id_parse(
         build_id, PARCA__DEBUGINFO__V1ALPHA1__BUILD_IDTYPE__BUILD_ID_TYPE_UNKNOWN_UNSPECIFIED,
         ret_id, error);
-    struct binary_id initiated;
+    struct upload_row row;
     struct binary_id same_kind;
-    struct error ignored;
-    if (ingest_upload_id_get(service->ingest, context, upload_id, &initiated, &ignored) != ERR_OK)
+    struct error why;
+    enum err found = ingest_upload_get(service->ingest, context, upload_id, &row, &why);
+    if (found != ERR_OK && found != ERR_NOT_FOUND) {
+        *error = why;
+        return found;
+    }
+    if (found == ERR_NOT_FOUND ||
+        binary_id_parse(row.id.kind, span_cstr(build_id), &same_kind, &why) != ERR_OK ||
+        !binary_id_equal(&row.id, &same_kind))
         return err;
-    if (binary_id_parse(initiated.kind, span_cstr(build_id), &same_kind, &ignored) != ERR_OK ||
-        !binary_id_equal(&initiated, &same_kind))
-        return err;
-    *ret_id = initiated;
+    *ret_id = row.id;
     return ERR_OK;
 }
 

@@ -198,6 +198,8 @@ static enum err invite(struct catalog_txn *txn, void *argument, struct error *er
                                   question->query->type, question->now_ms, error);
 }
 
+/* While there is no place for an upload, whoever would be asked for one is told to come back: of
+ * the refusals that agents know, only "in progress" says so. */
 enum err ingest_should_initiate(struct ingest *ingest, const struct request_context *context,
                                 const struct upload_query *query, bool *ret_should,
                                 enum upload_reason *ret_reason, struct error *error) {
@@ -208,6 +210,12 @@ enum err ingest_should_initiate(struct ingest *ingest, const struct request_cont
         .now_ms = ingest->config.wall_ms(),
     };
     enum err err = catalog_read(ingest->catalog, answer, &question, error);
+    if (err == ERR_OK && question.verdict.should &&
+        !upload_table_has_room(ingest->table, question.now_ms)) {
+        *ret_should = false;
+        *ret_reason = UPLOAD_REASON_IN_PROGRESS;
+        return ERR_OK;
+    }
     if (err == ERR_OK && question.verdict.invites)
         err = catalog_write(ingest->catalog, invite, &question, error);
     if (err != ERR_OK)
@@ -270,11 +278,19 @@ static enum err initiate(struct catalog_txn *txn, void *argument, struct error *
     enum err err = decide(txn, question, &latest, &has_latest, error);
     if (err == ERR_OK)
         err = check_initiate(question->ingest, question, error);
-    if (err == ERR_OK && has_latest && latest.state == UPLOAD_UPLOADING)
-        err = abandon(txn, question, &latest, error);
     if (err != ERR_OK)
         return err;
-    return catalog_upload_insert(txn, question->tenant, &question->row, error);
+    if (has_latest && latest.state == UPLOAD_UPLOADING)
+        err = abandon(txn, question, &latest, error);
+    if (err == ERR_OK)
+        err = catalog_upload_insert(txn, question->tenant, &question->row, error);
+    /* The codes of a decision make agents give the file up for good; rows that do not fit into
+     * the catalog are no decision. */
+    if (err == ERR_EXISTS || err == ERR_LIMIT || err == ERR_STATE) {
+        error->code = ERR_UNAVAILABLE;
+        return ERR_UNAVAILABLE;
+    }
+    return err;
 }
 
 enum err ingest_initiate(struct ingest *ingest, const struct request_context *context,

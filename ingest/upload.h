@@ -60,7 +60,8 @@ struct upload_query {
     bool force;
 };
 
-/* Blocks shortly (a catalog read; a write at most once per id and hour). */
+/* Blocks shortly (a catalog read; a write at most once per id and hour). Answers IN_PROGRESS
+ * instead of a yes while all places are taken. */
 enum err ingest_should_initiate(struct ingest *ingest, const struct request_context *context,
                                 const struct upload_query *query, bool *ret_should,
                                 enum upload_reason *ret_reason, struct error *error);
@@ -71,10 +72,10 @@ enum err ingest_initiate(struct ingest *ingest, const struct request_context *co
                          const struct upload_query *query, uint64_t size,
                          char ret_upload_id[static UPLOAD_ID_SIZE], struct error *error);
 
-/* What an upload was initiated for: protocols whose later messages do not say the id's kind find
- * it here. ERR_NOT_FOUND. Blocks shortly. */
-enum err ingest_upload_id_get(struct ingest *ingest, const struct request_context *context,
-                              const char *upload_id, struct binary_id *ret_id, struct error *error);
+/* What an upload was initiated for: protocols whose later messages do not say the id's kind, its
+ * type or its size find it here. ERR_NOT_FOUND. Blocks shortly. */
+enum err ingest_upload_get(struct ingest *ingest, const struct request_context *context,
+                           const char *upload_id, struct upload_row *ret_row, struct error *error);
 
 struct upload_stream;
 
@@ -84,6 +85,13 @@ enum err upload_stream_open(struct ingest *ingest, const struct request_context 
                             const struct binary_id *id, enum artifact_type type,
                             const char *upload_id, struct upload_stream **ret_stream,
                             struct error *error);
+
+/* For the row of ingest_upload_get, where the right to send its bytes is good for one use:
+ * ERR_STATE also when they have come already. A stream that ends before it is complete has used
+ * nothing. */
+enum err upload_stream_open_once(struct ingest *ingest, const struct request_context *context,
+                                 const struct upload_row *row, struct upload_stream **ret_stream,
+                                 struct error *error);
 
 /* Straight off the wire, any piece size. ERR_INVALID when more than the declared size comes. */
 enum err upload_stream_append(struct upload_stream *stream, const void *bytes, size_t size,

@@ -26,11 +26,7 @@ static enum err read_latest(struct catalog_txn *txn, void *argument, struct erro
 }
 
 static enum err check_row(const struct ingest *ingest, const struct upload_row *row,
-                          const char *upload_id, struct error *error) {
-    if (strcmp(row->upload_id, upload_id) != 0)
-        return error_set(error, ERR_INVALID,
-                         "the upload ID does not match the one returned by the InitiateUpload "
-                         "call");
+                          struct error *error) {
     if (row->state == UPLOAD_UPLOADED)
         return error_set(error, ERR_STATE, "this upload is finished already");
     if (row->state == UPLOAD_FAILED || row->state == UPLOAD_INTERRUPTED)
@@ -44,21 +40,43 @@ static enum err check_row(const struct ingest *ingest, const struct upload_row *
 }
 
 /* The row's own size bounds the stream, whatever the sender does. */
-static enum err stream_new(struct ingest *ingest, const char *tenant, const struct upload_row *row,
-                           struct upload_stream **ret_stream, struct error *error) {
+static enum err stream_new(struct ingest *ingest, const struct upload_place *place,
+                           const struct upload_row *row, struct upload_stream **ret_stream,
+                           struct error *error) {
     CLEANUP(cleanup_upload_stream) struct upload_stream *stream = calloc(1, sizeof(*stream));
     if (!stream)
         return error_set(error, ERR_NO_MEMORY, "no memory for an upload stream");
     stream->ingest = ingest;
     stream->declared_size = row->declared_size;
-    enum err err = upload_table_begin(ingest->table, tenant, row->upload_id,
-                                      ingest_stale_ms(ingest, row), ingest->config.wall_ms(),
-                                      &stream->entry, error);
+    enum err err =
+        upload_table_begin(ingest->table, place, ingest->config.wall_ms(), &stream->entry, error);
     if (err == ERR_OK)
         err = blob_writer_open(ingest->blobs, row->declared_size, &stream->writer, error);
     if (err == ERR_OK)
         *ret_stream = TAKE(stream);
     return err;
+}
+
+static enum err open_row(struct ingest *ingest, const char *tenant, const struct upload_row *row,
+                         bool once, struct upload_stream **ret_stream, struct error *error) {
+    struct upload_place place = {
+        .tenant = tenant,
+        .upload_id = row->upload_id,
+        .stale_ms = ingest_stale_ms(ingest, row),
+        .once = once,
+    };
+    enum err err = check_row(ingest, row, error);
+    if (err == ERR_OK)
+        err = stream_new(ingest, &place, row, ret_stream, error);
+    if (err == ERR_OK)
+        FAULT_POINT("upload.after_stream_open");
+    return err;
+}
+
+enum err upload_stream_open_once(struct ingest *ingest, const struct request_context *context,
+                                 const struct upload_row *row, struct upload_stream **ret_stream,
+                                 struct error *error) {
+    return open_row(ingest, context->tenant, row, true, ret_stream, error);
 }
 
 enum err upload_stream_open(struct ingest *ingest, const struct request_context *context,
@@ -70,13 +88,13 @@ enum err upload_stream_open(struct ingest *ingest, const struct request_context 
     if (err == ERR_NOT_FOUND)
         return error_set(error, ERR_STATE,
                          "no upload was initiated for this build ID: call InitiateUpload first");
-    if (err == ERR_OK)
-        err = check_row(ingest, &lookup.row, upload_id, error);
-    if (err == ERR_OK)
-        err = stream_new(ingest, context->tenant, &lookup.row, ret_stream, error);
-    if (err == ERR_OK)
-        FAULT_POINT("upload.after_stream_open");
-    return err;
+    if (err == ERR_OK && strcmp(lookup.row.upload_id, upload_id) != 0)
+        err = error_set(error, ERR_INVALID,
+                        "the upload ID does not match the one returned by the InitiateUpload "
+                        "call");
+    if (err != ERR_OK)
+        return err;
+    return open_row(ingest, context->tenant, &lookup.row, false, ret_stream, error);
 }
 
 enum err upload_stream_append(struct upload_stream *stream, const void *bytes, size_t size,

@@ -92,15 +92,17 @@ static void sweep(struct upload_table *table, int64_t now_ms, struct upload_entr
 }
 
 static enum err say_busy(enum entry_state state, struct error *error) {
+    if (state == ENTRY_WAITING)
+        return error_set(error, ERR_STATE, "this upload has its bytes already: finish it");
     if (state == ENTRY_RECEIVING)
         return error_set(error, ERR_STATE, "the bytes of this upload are being received already");
     return error_set(error, ERR_STATE, "this upload is being finished already");
 }
 
-static enum err begin_locked(struct upload_table *table, struct upload_entry *entry, int64_t now_ms,
-                             struct upload_entry **replaced, struct error *error) {
+static enum err begin_locked(struct upload_table *table, struct upload_entry *entry, bool once,
+                             int64_t now_ms, struct upload_entry **replaced, struct error *error) {
     struct upload_entry **link = find(table, entry->tenant, entry->upload_id);
-    if (*link && (*link)->state != ENTRY_WAITING)
+    if (*link && (once || (*link)->state != ENTRY_WAITING))
         return say_busy((*link)->state, error);
     if (*link)
         unlink_to(table, link, replaced);
@@ -115,20 +117,21 @@ static enum err begin_locked(struct upload_table *table, struct upload_entry *en
     return ERR_OK;
 }
 
-enum err upload_table_begin(struct upload_table *table, const char *tenant, const char *upload_id,
-                            int64_t stale_ms, int64_t now_ms, struct upload_entry **ret_entry,
-                            struct error *error) {
+enum err upload_table_begin(struct upload_table *table, const struct upload_place *place,
+                            int64_t now_ms, struct upload_entry **ret_entry, struct error *error) {
     CLEANUP(cleanup_free) struct upload_entry *entry = calloc(1, sizeof(*entry));
     if (!entry)
         return error_set(error, ERR_NO_MEMORY, "no memory for an upload");
-    assert(strlen(tenant) < sizeof(entry->tenant) && strlen(upload_id) < sizeof(entry->upload_id));
-    memcpy(entry->tenant, tenant, strlen(tenant) + 1);
-    memcpy(entry->upload_id, upload_id, strlen(upload_id) + 1);
+    size_t tenant_size = strlen(place->tenant) + 1;
+    size_t upload_id_size = strlen(place->upload_id) + 1;
+    assert(tenant_size <= sizeof(entry->tenant) && upload_id_size <= sizeof(entry->upload_id));
+    memcpy(entry->tenant, place->tenant, tenant_size);
+    memcpy(entry->upload_id, place->upload_id, upload_id_size);
     entry->state = ENTRY_RECEIVING;
-    entry->stale_ms = stale_ms;
+    entry->stale_ms = place->stale_ms;
     struct upload_entry *replaced = NULL;
     pthread_mutex_lock(&table->mutex);
-    enum err err = begin_locked(table, entry, now_ms, &replaced, error);
+    enum err err = begin_locked(table, entry, place->once, now_ms, &replaced, error);
     pthread_mutex_unlock(&table->mutex);
     entries_free(replaced);
     if (err == ERR_OK)

@@ -26,14 +26,21 @@ enum err upload_table_new(unsigned count_max, struct upload_table **ret_table, s
 void upload_table_free(struct upload_table *table);
 DEFINE_CLEANUP(upload_table, struct upload_table, upload_table_free)
 
+struct upload_place {
+    const char *tenant;
+    const char *upload_id;
+    int64_t stale_ms; /* on the clock that gives now_ms */
+    bool once;        /* bytes that wait are not given up for new ones */
+};
+
 /*
  * A place for an upload whose bytes come now. Earlier bytes of the same upload that wait are
- * dropped. ERR_STATE while the same upload is being received or finished; ERR_EXHAUSTED when all
- * places are taken by uploads that are not stale. stale_ms is on the clock that gives now_ms.
+ * dropped, unless it takes bytes once. ERR_STATE while the same upload is being received or
+ * finished, or has its bytes; ERR_EXHAUSTED when all places are taken by uploads that are not
+ * stale.
  */
-enum err upload_table_begin(struct upload_table *table, const char *tenant, const char *upload_id,
-                            int64_t stale_ms, int64_t now_ms, struct upload_entry **ret_entry,
-                            struct error *error);
+enum err upload_table_begin(struct upload_table *table, const struct upload_place *place,
+                            int64_t now_ms, struct upload_entry **ret_entry, struct error *error);
 
 /* ERR_STATE once the upload was dropped by another one, or is stale. */
 enum err upload_table_check(struct upload_table *table, const struct upload_entry *entry,

@@ -517,6 +517,75 @@ static void places_are_bounded_and_stale_bytes_make_room(void **state) {
     assert_int_equal(count_files(site, "tmp"), 0);
 }
 
+static enum err open_once(struct ingest_site *site, const char *upload_id,
+                          struct upload_stream **ret_stream) {
+    struct upload_row row;
+    enum err err = ingest_upload_get(site->ingest, &site->context, upload_id, &row, &error);
+    if (err == ERR_OK)
+        err = upload_stream_open_once(site->ingest, &site->context, &row, ret_stream, &error);
+    return err;
+}
+
+static enum err send_once(struct ingest_site *site, const char *upload_id, const char *text) {
+    CLEANUP(cleanup_upload_stream) struct upload_stream *stream = NULL;
+    uint64_t size = 0;
+    enum err err = open_once(site, upload_id, &stream);
+    if (err == ERR_OK)
+        err = upload_stream_append(stream, text, strlen(text), &error);
+    if (err == ERR_OK)
+        err = upload_stream_complete(stream, &size, &error);
+    return err;
+}
+
+static void a_right_to_send_once_is_used_by_what_came_whole(void **state) {
+    struct ingest_site *site = *state;
+    struct upload_query query = debuginfo(FILE_ID);
+    char upload_id[UPLOAD_ID_SIZE];
+    ingest_site_initiate(site, &query, strlen(GNU_FILE), upload_id);
+    assert_int_equal(send_once(site, upload_id, "too short"), ERR_INVALID);
+    CLEANUP(cleanup_upload_stream) struct upload_stream *stream = NULL;
+    assert_int_equal(open_once(site, upload_id, &stream), ERR_OK);
+    assert_int_equal(send_once(site, upload_id, GNU_FILE), ERR_STATE);
+    upload_stream_free(TAKE(stream));
+    assert_int_equal(send_once(site, upload_id, GNU_FILE), ERR_OK);
+    assert_int_equal(send_once(site, upload_id, GNU_FILE), ERR_STATE);
+    assert_int_equal(finish(site, &query, upload_id), ERR_OK);
+    assert_int_equal(send_once(site, upload_id, GNU_FILE), ERR_STATE);
+    assert_int_equal(send_once(site, "no such upload", GNU_FILE), ERR_NOT_FOUND);
+}
+
+static void a_right_to_send_once_ends_with_its_upload(void **state) {
+    struct ingest_site *site = *state;
+    struct upload_query query = debuginfo(FILE_ID);
+    char upload_id[UPLOAD_ID_SIZE];
+    char other_id[UPLOAD_ID_SIZE];
+    ingest_site_initiate(site, &query, strlen(GNU_FILE), upload_id);
+    query.force = true;
+    ingest_site_initiate(site, &query, strlen(GNU_FILE), other_id);
+    assert_int_equal(send_once(site, upload_id, GNU_FILE), ERR_STATE);
+    ingest_site_set_clock(1800000000000 + 17 * MINUTE_MS + 1);
+    assert_int_equal(send_once(site, other_id, GNU_FILE), ERR_STATE);
+}
+
+static void a_full_table_answers_in_progress(void **state) {
+    struct ingest_site *site = *state;
+    ingest_site_close(site);
+    site->ingest_config.upload_count_max = 1;
+    ingest_site_open(site);
+    struct upload_query query = debuginfo(FILE_ID);
+    struct upload_query other = ingest_site_query(BINARY_ID_GNU, "abcd", ARTIFACT_DEBUGINFO, "");
+    char upload_id[UPLOAD_ID_SIZE];
+    ingest_site_initiate(site, &query, strlen(GNU_FILE), upload_id);
+    assert_should(site, &other, true, UPLOAD_REASON_FIRST_TIME_SEEN);
+    ingest_site_send(site, &query, upload_id, GNU_FILE);
+    assert_should(site, &other, false, UPLOAD_REASON_IN_PROGRESS);
+    other.force = true;
+    assert_should(site, &other, false, UPLOAD_REASON_IN_PROGRESS);
+    assert_int_equal(finish(site, &query, upload_id), ERR_OK);
+    assert_should(site, &query, false, UPLOAD_REASON_EXISTS);
+    assert_should(site, &other, true, UPLOAD_REASON_FIRST_TIME_SEEN);
+}
+
 static void another_tenant_sees_nothing(void **state) {
     struct ingest_site *site = *state;
     struct upload_query query = debuginfo(FILE_ID);
@@ -565,6 +634,9 @@ int main(int argument_count, char **arguments) {
         TEST(a_restart_interrupts_what_was_not_finished),
         TEST(sources_are_stored_unparsed),
         TEST(places_are_bounded_and_stale_bytes_make_room),
+        TEST(a_right_to_send_once_is_used_by_what_came_whole),
+        TEST(a_right_to_send_once_ends_with_its_upload),
+        TEST(a_full_table_answers_in_progress),
         TEST(another_tenant_sees_nothing),
     };
     return cmocka_run_group_tests_name("upload", tests, NULL, NULL);
