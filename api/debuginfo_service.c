@@ -20,13 +20,30 @@ struct request_context debuginfo_context(const struct grpc_call *call) {
     return context;
 }
 
+/* An allocator for protobuf-c that remembers that memory was short. */
+static void *unpack_alloc(void *failed, size_t size) {
+    void *memory = malloc(size);
+    if (!memory)
+        *(bool *)failed = true;
+    return memory;
+}
+
+static void unpack_free(void *failed, void *memory) {
+    (void)failed;
+    free(memory);
+}
+
 enum err debuginfo_unpack(const ProtobufCMessageDescriptor *descriptor, struct span bytes,
                           ProtobufCMessage **ret_message, struct error *error) {
     enum err err = message_check(descriptor, bytes, error);
     if (err != ERR_OK)
         return err;
+    bool memory_failed = false;
+    ProtobufCAllocator allocator = {unpack_alloc, unpack_free, &memory_failed};
     ProtobufCMessage *message =
-        protobuf_c_message_unpack(descriptor, NULL, bytes.size, (const uint8_t *)bytes.data);
+        protobuf_c_message_unpack(descriptor, &allocator, bytes.size, (const uint8_t *)bytes.data);
+    if (!message && memory_failed)
+        return error_set(error, ERR_NO_MEMORY, "no memory for a %s", descriptor->name);
     /* It does not say why; after the check it is a field with another type's wire type. */
     if (!message)
         return error_set(error, ERR_MALFORMED, "not a %s", descriptor->name);
@@ -181,11 +198,35 @@ static enum err ask_initiate(struct unary_call *unary,
     return err;
 }
 
+/* How the client is to send its bytes. */
+static enum err instruct(const struct unary_call *unary, const char *upload_id,
+                         Parca__Debuginfo__V1alpha1__UploadInstructions *instructions,
+                         struct buffer *url, struct error *error) {
+    const struct debuginfo_service *service = unary->service;
+    struct upload_row row;
+    instructions->upload_id = (char *)upload_id;
+    instructions->upload_strategy =
+        PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__UPLOAD_STRATEGY__UPLOAD_STRATEGY_GRPC;
+    if (!service->urls)
+        return ERR_OK;
+    enum err err = ingest_upload_get(service->ingest, &unary->context, upload_id, &row, error);
+    if (err != ERR_OK)
+        return err;
+    upload_url_append(service->urls, unary->context.tenant, &row, clock_wall_ms(), url);
+    if (buffer_failed(url))
+        return error_set(error, ERR_NO_MEMORY, "no memory for the upload URL");
+    instructions->signed_url = (char *)buffer_cstr(url);
+    instructions->upload_strategy =
+        PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__UPLOAD_STRATEGY__UPLOAD_STRATEGY_SIGNED_URL;
+    return ERR_OK;
+}
+
 static void initiate_upload(void *state, struct grpc_call *call, struct span request) {
     struct unary_call unary = unary_begin(state, call, "InitiateUpload");
     CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
     struct error error;
     char upload_id[UPLOAD_ID_SIZE] = "";
+    CLEANUP(buffer_clear) struct buffer url = {0};
     Parca__Debuginfo__V1alpha1__UploadInstructions instructions =
         PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__INIT;
     Parca__Debuginfo__V1alpha1__InitiateUploadResponse response =
@@ -199,9 +240,8 @@ static void initiate_upload(void *state, struct grpc_call *call, struct span req
         instructions.build_id = asked->build_id;
         instructions.type = asked->type;
     }
-    instructions.upload_id = upload_id;
-    instructions.upload_strategy =
-        PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__UPLOAD_STRATEGY__UPLOAD_STRATEGY_GRPC;
+    if (err == ERR_OK)
+        err = instruct(&unary, upload_id, &instructions, &url, &error);
     response.upload_instructions = &instructions;
     unary.record.upload_id = upload_id;
     unary_end(&unary, call, LOG_LEVEL_INFO, err, &error, &response.base);
@@ -240,7 +280,7 @@ static void mark_upload_finished(void *state, struct grpc_call *call, struct spa
 
 /* --- the service ------------------------------------------------------------------------------ */
 
-enum err debuginfo_service_new(struct ingest *ingest, struct task_pool *pool, const struct log *log,
+enum err debuginfo_service_new(const struct debuginfo_service_config *config,
                                struct debuginfo_service **ret_service, struct error *error) {
     static const struct {
         const char *name;
@@ -253,11 +293,12 @@ enum err debuginfo_service_new(struct ingest *ingest, struct task_pool *pool, co
     struct debuginfo_service *service = calloc(1, sizeof(*service));
     if (!service)
         return error_set(error, ERR_NO_MEMORY, "no memory for the debuginfo service");
-    service->ingest = ingest;
-    service->pool = pool;
-    service->log = log;
+    service->ingest = config->ingest;
+    service->pool = config->pool;
+    service->log = config->log;
+    service->urls = config->urls;
     for (size_t i = 0; i < DEBUGINFO_UNARY_COUNT; i++) {
-        service->unary[i] = (struct grpc_unary){unary[i].handle, service, pool};
+        service->unary[i] = (struct grpc_unary){unary[i].handle, service, config->pool};
         service->methods[i] = (struct grpc_method){.name = unary[i].name,
                                                    .functions = &grpc_unary_functions,
                                                    .data = &service->unary[i],

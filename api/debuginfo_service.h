@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "api/upload_url.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -13,8 +14,16 @@
 
 struct debuginfo_service;
 
-/* Borrows all it is given. Blocking steps run on the pool. */
-enum err debuginfo_service_new(struct ingest *ingest, struct task_pool *pool, const struct log *log,
+struct debuginfo_service_config {
+    struct ingest *ingest;
+    struct task_pool *pool; /* for steps that block */
+    const struct log *log;
+    const struct upload_urls *urls; /* NULL: bytes come by the Upload method; else they come to
+                                     * signed URLs, and that method is not implemented */
+};
+
+/* Borrows all it is given. */
+enum err debuginfo_service_new(const struct debuginfo_service_config *config,
                                struct debuginfo_service **ret_service, struct error *error);
 const struct grpc_service *debuginfo_service_grpc(const struct debuginfo_service *service);
 void debuginfo_service_free(struct debuginfo_service *service);

@@ -14,6 +14,7 @@ struct debuginfo_service {
     struct ingest *ingest;
     struct task_pool *pool;
     const struct log *log;
+    const struct upload_urls *urls;
     struct grpc_unary unary[DEBUGINFO_UNARY_COUNT];
     struct grpc_method methods[DEBUGINFO_UNARY_COUNT + 1];
     struct grpc_service grpc;

@@ -130,6 +130,13 @@ static enum err take_chunk(struct upload_call *upload, struct span bytes, struct
 static void upload_message_begin(void *state, struct grpc_call *call, uint64_t size) {
     (void)call;
     struct upload_call *upload = state;
+    struct error error;
+    if (upload->service->urls) {
+        error_set(&error, ERR_UNIMPLEMENTED,
+                  "this server takes uploads at the signed URL that InitiateUpload answers");
+        refuse(upload, &error);
+        return;
+    }
     upload_request_begin(&upload->reader, size);
 }
 

@@ -174,8 +174,12 @@ static enum err open_http(struct server *server, struct error *error) {
 }
 
 static enum err open_grpc(struct server *server, struct error *error) {
-    enum err err = debuginfo_service_new(server->ingest, server->uploads, server->log,
-                                         &server->debuginfo, error);
+    struct debuginfo_service_config debuginfo = {
+        .ingest = server->ingest,
+        .pool = server->uploads,
+        .log = server->log,
+    };
+    enum err err = debuginfo_service_new(&debuginfo, &server->debuginfo, error);
     if (err != ERR_OK)
         return err;
     const struct grpc_service *services[] = {debuginfo_service_grpc(server->debuginfo)};
