@@ -85,6 +85,19 @@ enum err catalog_generation_set_pending(struct catalog_txn *txn, const char *ten
                                         const struct binary_id *id, const struct digest *key,
                                         struct error *error);
 
+/* The ids that a build answers for, or shall. Those past the bound are left out. */
+#define IDS_PER_BUILD_MAX 128
+enum err catalog_generation_ids(struct catalog_txn *txn, const char *tenant,
+                                const struct digest *key,
+                                struct binary_id ret_ids[static IDS_PER_BUILD_MAX],
+                                size_t *ret_count, struct error *error);
+
+/* This build can neither answer for id nor will: another may be set pending. That it no longer
+ * answers is a change and gives a new number. */
+enum err catalog_generation_forget(struct catalog_txn *txn, const char *tenant,
+                                   const struct binary_id *id, const struct digest *key,
+                                   struct error *error);
+
 /* After a build came out OK: every id that waits for it is served by it, with a new number. */
 enum err catalog_generations_promote(struct catalog_txn *txn, const char *tenant,
                                      const struct digest *key, struct error *error);

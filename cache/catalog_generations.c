@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "cache/catalog_builds.h"
 #include "cache/catalog_internal.h"
 
@@ -75,6 +77,50 @@ enum err catalog_generation_set_pending(struct catalog_txn *txn, const char *ten
     if (build.state == BUILD_OK)
         return serve(txn, tenant, id, key, error);
     return await(txn, tenant, id, key, error);
+}
+
+enum err catalog_generation_ids(struct catalog_txn *txn, const char *tenant,
+                                const struct digest *key,
+                                struct binary_id ret_ids[static IDS_PER_BUILD_MAX],
+                                size_t *ret_count, struct error *error) {
+    CLEANUP(catalog_query_close) struct catalog_query query = {0};
+    enum err err = catalog_query_open_for(txn, tenant,
+                                          "SELECT kind, value FROM generation"
+                                          " WHERE (tenant_id = ?1 AND pending = ?2)"
+                                          " OR (tenant_id = ?1 AND serving = ?2) LIMIT ?3",
+                                          &query, error);
+    if (err != ERR_OK)
+        return err;
+    catalog_query_bind_digest(&query, 2, key);
+    catalog_query_bind_i64(&query, 3, IDS_PER_BUILD_MAX);
+    size_t count = 0;
+    bool row = false;
+    while ((err = catalog_query_step(&query, &row, error)) == ERR_OK && row) {
+        assert(count < IDS_PER_BUILD_MAX);
+        catalog_query_id(&query, 0, &ret_ids[count++]);
+    }
+    if (err == ERR_OK)
+        err = catalog_query_check(&query, error);
+    if (err == ERR_OK)
+        *ret_count = count;
+    return err;
+}
+
+enum err catalog_generation_forget(struct catalog_txn *txn, const char *tenant,
+                                   const struct binary_id *id, const struct digest *key,
+                                   struct error *error) {
+    CLEANUP(catalog_query_close) struct catalog_query query = {0};
+    enum err err = catalog_query_open_for(txn, tenant,
+                                          "UPDATE generation SET pending = nullif(pending, ?4),"
+                                          " number = number + (serving IS ?4),"
+                                          " serving = nullif(serving, ?4)"
+                                          " WHERE tenant_id = ?1 AND kind = ?2 AND value = ?3",
+                                          &query, error);
+    if (err != ERR_OK)
+        return err;
+    catalog_query_bind_id(&query, 2, id);
+    catalog_query_bind_digest(&query, 4, key);
+    return catalog_query_run(&query, error);
 }
 
 enum err catalog_generations_promote(struct catalog_txn *txn, const char *tenant,

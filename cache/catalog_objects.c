@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "cache/catalog_builds.h"
 #include "cache/catalog_internal.h"
 
 static enum err find_object(struct catalog_txn *txn, const char *tenant,
@@ -61,6 +62,25 @@ static enum err insert_object(struct catalog_txn *txn, const char *tenant,
     return catalog_query_run(&query, error);
 }
 
+static enum err mark(struct catalog_txn *txn, const char *tenant, int64_t object_id, bool gone,
+                     struct error *error) {
+    CLEANUP(catalog_query_close) struct catalog_query query = {0};
+    enum err err = catalog_query_open_for(txn, tenant,
+                                          "UPDATE object SET gone = ?3 WHERE tenant_id = ?1"
+                                          " AND object_id = ?2 AND gone <> ?3",
+                                          &query, error);
+    if (err != ERR_OK)
+        return err;
+    catalog_query_bind_i64(&query, 2, object_id);
+    catalog_query_bind_i64(&query, 3, gone);
+    return catalog_query_run(&query, error);
+}
+
+enum err catalog_object_set_gone(struct catalog_txn *txn, const char *tenant, int64_t object_id,
+                                 struct error *error) {
+    return mark(txn, tenant, object_id, true, error);
+}
+
 enum err catalog_object_put(struct catalog_txn *txn, const char *tenant,
                             const struct object_row *row, int64_t *ret_object_id,
                             struct error *error) {
@@ -70,6 +90,8 @@ enum err catalog_object_put(struct catalog_txn *txn, const char *tenant,
         err = next_object_id(txn, tenant, &object_id, error);
         if (err == ERR_OK)
             err = insert_object(txn, tenant, row, object_id, error);
+    } else if (err == ERR_OK) {
+        err = mark(txn, tenant, object_id, false, error);
     }
     if (err == ERR_OK)
         *ret_object_id = object_id;
@@ -102,12 +124,17 @@ static void read_object(struct catalog_query *query, struct object_row *ret_row)
         .contents = (unsigned)catalog_query_i64(query, 6),
         .created_ms = catalog_query_i64(query, 7),
         .verification = (enum verification)catalog_query_i64(query, 8),
+        .soundness = (enum object_soundness)catalog_query_i64(query, 9),
     };
     catalog_query_digest(query, 1, &ret_row->digest);
     catalog_query_text(query, 4, ret_row->uploader, sizeof(ret_row->uploader));
 }
 
-/* Object numbers grow, so that their order is that of arrival, and the alias's key has it. */
+_Static_assert(BUILD_MALFORMED == 4 && BUILD_UNSUPPORTED == 5 && BUILD_KILLED == 6, "soundness");
+_Static_assert(OBJECT_SOUND == 0 && OBJECT_UNSUPPORTED == 1 && OBJECT_BROKEN == 2, "soundness");
+
+/* Object numbers grow, so that their order is that of arrival, and the alias's key has it. The last
+ * column is an object_soundness; an object that no build has for input has no minimum. */
 enum err catalog_objects_by_id(struct catalog_txn *txn, const char *tenant,
                                const struct binary_id *id,
                                struct object_row ret_rows[static OBJECTS_PER_ID_MAX],
@@ -116,11 +143,18 @@ enum err catalog_objects_by_id(struct catalog_txn *txn, const char *tenant,
     enum err err = catalog_query_open_for(txn, tenant,
                                           "SELECT o.object_id, o.digest, o.size, o.type,"
                                           " o.uploader, o.trust_rank, o.contents, o.created_ms,"
-                                          " a.verification FROM alias AS a JOIN object AS o"
+                                          " a.verification,"
+                                          " (SELECT ifnull(min(b.state IN (4, 5, 6))"
+                                          " * (1 + max(b.state IN (4, 6))), 0)"
+                                          " FROM build_input AS i JOIN build AS b"
+                                          " ON b.tenant_id = i.tenant_id AND b.key = i.key"
+                                          " WHERE i.tenant_id = o.tenant_id"
+                                          " AND i.object_id = o.object_id)"
+                                          " FROM alias AS a JOIN object AS o"
                                           " ON o.tenant_id = a.tenant_id"
                                           " AND o.object_id = a.object_id"
                                           " WHERE a.tenant_id = ?1 AND a.kind = ?2"
-                                          " AND a.value = ?3"
+                                          " AND a.value = ?3 AND o.gone = 0"
                                           " ORDER BY a.object_id DESC LIMIT ?4",
                                           &query, error);
     if (err != ERR_OK)

@@ -9,6 +9,13 @@
 #include "cache/artifact.h"
 #include "cache/catalog.h"
 
+/* What the builds that an object went into say of it. */
+enum object_soundness {
+    OBJECT_SOUND,       /* one succeeded or is to come, or none was asked for */
+    OBJECT_UNSUPPORTED, /* all ended with nothing that we read */
+    OBJECT_BROKEN,      /* all failed for good, and not only for that */
+};
+
 struct object_row {
     int64_t object_id; /* 0 before it is stored */
     struct digest digest;
@@ -16,17 +23,24 @@ struct object_row {
     int64_t created_ms;
     enum artifact_type type;
     char uploader[128];
-    int trust_rank;                 /* higher wins before quality; 0 until trust exists */
-    unsigned contents;              /* of enum contents_flags */
-    enum verification verification; /* of the alias by which it was asked for, in lists by id */
+    int trust_rank;                  /* higher wins before quality; 0 until trust exists */
+    unsigned contents;               /* of enum contents_flags */
+    enum verification verification;  /* of the alias by which it was asked for, in lists by id */
+    enum object_soundness soundness; /* in lists by id */
 };
 
 #define OBJECTS_PER_ID_MAX 64
 
-/* Stores the object, or finds the one with the same tenant, digest and type. */
+/* Stores the object, or finds the one with the same tenant, digest and type, which is then no
+ * longer gone. */
 enum err catalog_object_put(struct catalog_txn *txn, const char *tenant,
                             const struct object_row *row, int64_t *ret_object_id,
                             struct error *error);
+
+/* The bytes of an object were found to be lost: it answers no more and is in no list by id, until
+ * the same bytes are put again. */
+enum err catalog_object_set_gone(struct catalog_txn *txn, const char *tenant, int64_t object_id,
+                                 struct error *error);
 
 /* Adds a name; naming the same object again keeps the stronger verification. */
 enum err catalog_alias_put(struct catalog_txn *txn, const char *tenant, const struct binary_id *id,

@@ -8,7 +8,7 @@
  * indexes that do not begin with the tenant serve the start of the process, which looks at all.
  *
  *   tenant      who data belongs to, by name; also the counters of its objects and uploads
- *   object      stored bytes: one per digest and type
+ *   object      stored bytes: one per digest and type; `gone` once they were found to be lost
  *   alias       the names that find an object
  *   upload      one row per accepted InitiateUpload, in the order of `number`
  *   invitation  when an id was last asked for again because what we have is poor
@@ -134,6 +134,8 @@ static const char *const migrations[] = {
     ") STRICT, WITHOUT ROWID;"
     "CREATE INDEX generation_serving ON generation (tenant_id, serving);"
     "CREATE INDEX generation_pending ON generation (tenant_id, pending);",
+
+    "ALTER TABLE object ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;",
 };
 
 static enum err run(sqlite3 *database, const char *sql, const char *what, struct error *error) {

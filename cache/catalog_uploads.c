@@ -165,9 +165,13 @@ enum err catalog_upload_hash_held(struct catalog_txn *txn, const char *tenant,
                                   const char *hash, bool *ret_held, struct error *error) {
     CLEANUP(catalog_query_close) struct catalog_query query = {0};
     enum err err = catalog_query_open_for(txn, tenant,
-                                          "SELECT EXISTS (SELECT 1 FROM upload"
-                                          " WHERE tenant_id = ?1 AND kind = ?2 AND value = ?3"
-                                          " AND type = ?4 AND hash = ?5 AND state = ?6)",
+                                          "SELECT EXISTS (SELECT 1 FROM upload AS u"
+                                          " WHERE u.tenant_id = ?1 AND u.kind = ?2"
+                                          " AND u.value = ?3 AND u.type = ?4 AND u.hash = ?5"
+                                          " AND u.state = ?6 AND NOT EXISTS"
+                                          " (SELECT 1 FROM object AS o"
+                                          " WHERE o.tenant_id = u.tenant_id"
+                                          " AND o.object_id = u.object_id AND o.gone <> 0))",
                                           &query, error);
     if (err != ERR_OK)
         return err;

@@ -57,7 +57,7 @@ enum err catalog_upload_count_failed(struct catalog_txn *txn, const char *tenant
                                      const char *hash, int64_t since_ms, uint64_t *ret_count,
                                      struct error *error);
 
-/* True if an upload of (id, type) with this hash is stored (uploaded). */
+/* True if an upload of (id, type) with this hash is stored (uploaded), and not lost since. */
 enum err catalog_upload_hash_held(struct catalog_txn *txn, const char *tenant,
                                   const struct binary_id *id, enum artifact_type type,
                                   const char *hash, bool *ret_held, struct error *error);

@@ -50,7 +50,9 @@ enum err build_family_objects(struct catalog_txn *txn, const char *tenant,
     enum err err = add_rows_of(txn, tenant, id, &rows, error);
     if (err != ERR_OK)
         return err;
-    const struct object_row *best = build_plan_best(rows.rows, rows.count);
+    const struct object_row *best = build_plan_best(rows.rows, rows.count, NULL);
+    while (best && best->soundness != OBJECT_SOUND)
+        best = build_plan_best(rows.rows, rows.count, best);
     bool good = best && (best->contents & (CONTENTS_DWARF | CONTENTS_PCLNTAB)) != 0;
     size_t own_count = good || id->kind == BINARY_ID_GNU ? 0 : rows.count;
     for (size_t i = 0; err == ERR_OK && i < own_count; i++)

@@ -1,8 +1,9 @@
 /*
  * The objects that may answer for an id: those of that name, and, when they have neither DWARF nor
  * pclntab, those that carry the same GNU build ID. An executable is then answered for under its
- * file hash too by the debug file that came under its build ID. A file that has good symbols itself
- * is not mixed with others: equal build IDs on different contents do happen.
+ * file hash too by the debug file that came under its build ID. A file that has good symbols
+ * itself, and can be built, is not mixed with others: equal build IDs on different contents do
+ * happen.
  */
 #pragma once
 

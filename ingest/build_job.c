@@ -16,7 +16,8 @@ struct build_job {
     struct build_input inputs[BUILD_INPUT_MAX];
     size_t input_count;
     bool skipped;
-    bool own_trouble; /* what went wrong is not the inputs' fault and may pass */
+    bool own_trouble;       /* what went wrong is not the inputs' fault and may pass */
+    int64_t gone_object_id; /* an input whose stored file is lost; 0: none */
 };
 
 bool build_row_may_retry(const struct build_row *row, int64_t now_ms) {
@@ -32,6 +33,11 @@ bool build_row_may_retry(const struct build_row *row, int64_t now_ms) {
         break;
     }
     return row->expires_ms != 0 && row->expires_ms <= now_ms;
+}
+
+bool build_row_failed_for_good(const struct build_row *row) {
+    return row->state == BUILD_MALFORMED || row->state == BUILD_UNSUPPORTED ||
+           row->state == BUILD_KILLED;
 }
 
 void build_row_requeue(struct build_row *row) {
@@ -67,6 +73,10 @@ static enum err commit(struct catalog_txn *txn, void *argument, struct error *er
     enum err err = catalog_build_update(txn, job->tenant, &job->row, error);
     if (err == ERR_OK && job->row.state == BUILD_OK)
         err = catalog_generations_promote(txn, job->tenant, job->key, error);
+    if (err == ERR_OK && job->gone_object_id)
+        err = catalog_object_set_gone(txn, job->tenant, job->gone_object_id, error);
+    if (err == ERR_OK && (job->gone_object_id || build_row_failed_for_good(&job->row)))
+        err = build_plan_instead(txn, job->tenant, job->key, error);
     return err;
 }
 
@@ -107,10 +117,12 @@ static bool open_inputs(struct build_job *job, struct open_inputs *open) {
         struct error error;
         int fd = -1;
         enum err err = blob_store_open_blob(job->site->blobs, &job->inputs[i].digest, &fd, &error);
-        if (err == ERR_NOT_FOUND)
+        if (err == ERR_NOT_FOUND) {
             fail(job, BUILD_FAILED, "a stored file is gone: ", error.text);
-        else if (err != ERR_OK)
+            job->gone_object_id = job->inputs[i].object_id;
+        } else if (err != ERR_OK) {
             fail_by_own_trouble(job, error.text);
+        }
         if (err != ERR_OK)
             return false;
         open->job.inputs[open->job.input_count++] =
@@ -213,6 +225,8 @@ static struct build_job_result conclude(struct build_job *job) {
     }
     job->row.finished_ms = now_ms;
     job->row.expires_ms = job->row.state == BUILD_OK ? 0 : now_ms + job->site->failure_expiry_ms;
+    if (job->gone_object_id) /* nobody waits for it until the file is there again */
+        job->row.expires_ms = now_ms;
     if (job->row.state == BUILD_OK) {
         job->row.reason[0] = '\0';
         job->row.attempts = 0;

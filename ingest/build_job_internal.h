@@ -41,5 +41,13 @@ struct build_job_result build_job_run(const struct build_site *site, const char 
  */
 bool build_row_may_retry(const struct build_row *row, int64_t now_ms);
 
+/* True if the inputs are at fault: other sets of objects are to be tried. */
+bool build_row_failed_for_good(const struct build_row *row);
+
+/* Within the transaction that ends a build which cannot answer: has every id that it answered for,
+ * or should have, answered by the next best set of its objects. */
+enum err build_plan_instead(struct catalog_txn *txn, const char *tenant,
+                            const struct digest *failed, struct error *error);
+
 /* Makes the row one that was never tried. */
 void build_row_requeue(struct build_row *row);

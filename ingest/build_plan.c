@@ -37,11 +37,15 @@ static bool is_better(const struct object_row *a, const struct object_row *b) {
     return a->object_id > b->object_id;
 }
 
-const struct object_row *build_plan_best(const struct object_row *objects, size_t count) {
+const struct object_row *build_plan_best(const struct object_row *objects, size_t count,
+                                         const struct object_row *above) {
     const struct object_row *best = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (build_plan_is_binary(objects[i].type) && (!best || is_better(&objects[i], best)))
-            best = &objects[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct object_row *object = &objects[i];
+        bool eligible = build_plan_is_binary(object->type) && (!above || is_better(above, object));
+        if (eligible && (!best || is_better(object, best)))
+            best = object;
+    }
     return best;
 }
 
@@ -56,7 +60,8 @@ static const struct object_row *find_partner(const struct object_row *objects, s
                                              const struct object_row *best) {
     const struct object_row *partner = NULL;
     for (size_t i = 0; i < count; i++)
-        if (complements(&objects[i], best) && (!partner || is_better(&objects[i], partner)))
+        if (is_better(best, &objects[i]) && complements(&objects[i], best) &&
+            (!partner || is_better(&objects[i], partner)))
             partner = &objects[i];
     return partner;
 }
@@ -77,12 +82,7 @@ static struct build_input input_of(const struct object_row *object, enum job_rol
     };
 }
 
-bool build_plan_choose(const struct object_row *objects, size_t count,
-                       struct build_plan *ret_plan) {
-    const struct object_row *best = build_plan_best(objects, count);
-    if (!best)
-        return false;
-    const struct object_row *partner = find_partner(objects, count, best);
+static struct build_plan plan_of(const struct object_row *best, const struct object_row *partner) {
     struct build_plan plan = {.inputs = {input_of(best, JOB_ROLE_MAIN)}, .input_count = 1};
     if (partner) {
         bool best_is_debug = is_debug_file(best, partner);
@@ -91,7 +91,20 @@ bool build_plan_choose(const struct object_row *objects, size_t count,
         plan.input_count = 2;
     }
     plan.key = build_plan_key(plan.inputs, plan.input_count);
-    *ret_plan = plan;
+    return plan;
+}
+
+bool build_plan_next(struct build_plan_walk *walk, struct build_plan *ret_plan) {
+    const struct object_row *partner = NULL;
+    if (!walk->paired) {
+        const struct object_row *best = build_plan_best(walk->objects, walk->count, walk->best);
+        if (!best)
+            return false;
+        walk->best = best;
+        partner = find_partner(walk->objects, walk->count, best);
+    }
+    walk->paired = partner != NULL;
+    *ret_plan = plan_of(walk->best, partner);
     return true;
 }
 

@@ -180,6 +180,8 @@ static void run_task(struct build_queue *queue, struct task *task) {
     } else {
         if (result.end == BUILD_JOB_DONE) {
             count_end(queue, result.state);
+            /* Another set of objects may have been queued in its place. */
+            queue->more_queued |= result.state != BUILD_OK;
             queue->stats.build_ms_sum += (uint64_t)(now_ms - started_ms);
         }
         end_task(queue, task);

@@ -3,7 +3,9 @@
  * a parent thread of its own. What to build is in the catalog, so a restart loses nothing.
  *
  * A build that fails is kept with its reason and an expiry, after which the next question tries it
- * again; our own trouble (REPORT_FAILED, spawn) is retried with backoff.
+ * again; our own trouble (REPORT_FAILED, spawn) is retried with backoff. When the inputs are at
+ * fault, the next best set of the id's objects is built in its place (ingest/build_plan.h); when a
+ * stored file turns out to be lost, its object is marked as gone and the id goes on without it.
  *
  * Fault points: build.after_start, build.after_worker, build.after_publish, build.after_commit.
  */

@@ -127,10 +127,7 @@ static enum err read_objects(struct catalog_txn *txn, const struct question *que
         catalog_objects_by_id(txn, question->tenant, &question->query->id, objects, &count, error);
     if (err != ERR_OK)
         return err;
-    for (size_t i = 0; i < count; i++)
-        facts->stored |= objects[i].type == question->query->type;
-    const struct object_row *best = build_plan_best(objects, count);
-    facts->contents = best ? best->contents : 0;
+    upload_facts_add_objects(facts, objects, count);
     if (!facts->has_hash)
         return ERR_OK;
     return is_name_of(txn, question, objects, count, &facts->hash_held, error);

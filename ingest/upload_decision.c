@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "ingest/build_plan.h"
+
 const char *upload_reason_text(enum upload_reason reason) {
     static const char *const texts[] = {
         [UPLOAD_REASON_FIRST_TIME_SEEN] =
@@ -58,9 +60,31 @@ static enum upload_reason wanted_again(const struct upload_facts *facts) {
     return facts->has_hash ? UPLOAD_REASON_NOT_EQUAL : UPLOAD_REASON_INVALID;
 }
 
-static bool stored_is_poor(const struct upload_facts *facts) {
-    bool holds_symbols = facts->type == ARTIFACT_DEBUGINFO || facts->type == ARTIFACT_EXECUTABLE;
-    return holds_symbols && (facts->contents & (CONTENTS_DWARF | CONTENTS_PCLNTAB)) == 0;
+static bool is_good(unsigned contents) {
+    return (contents & (CONTENTS_DWARF | CONTENTS_PCLNTAB)) != 0;
+}
+
+static bool stored_is_good(const struct upload_facts *facts) {
+    return !build_plan_is_binary(facts->type) || is_good(facts->contents);
+}
+
+/* A file in which there is nothing for us is as poor as it looked; one that promised more and gave
+ * nothing is broken. */
+static bool is_broken(const struct object_row *object) {
+    return object->soundness == OBJECT_BROKEN ||
+           (object->soundness == OBJECT_UNSUPPORTED && is_good(object->contents));
+}
+
+void upload_facts_add_objects(struct upload_facts *facts, const struct object_row *objects,
+                              size_t count) {
+    const struct object_row *best = build_plan_best(objects, count, NULL);
+    facts->broken = best && is_broken(best);
+    while (best && is_broken(best))
+        best = build_plan_best(objects, count, best);
+    facts->contents = best ? best->contents : 0;
+    facts->stored = false;
+    for (size_t i = 0; i < count; i++)
+        facts->stored |= objects[i].type == facts->type;
 }
 
 static bool invited_lately(const struct upload_facts *facts) {
@@ -71,10 +95,12 @@ static bool invited_lately(const struct upload_facts *facts) {
 static struct upload_verdict decide_stored(const struct upload_facts *facts) {
     if (facts->forced)
         return accepted(UPLOAD_REASON_EXISTS_BUT_FORCED);
-    if (!stored_is_poor(facts))
+    if (stored_is_good(facts))
         return refused(UPLOAD_REASON_EXISTS, ERR_STATE);
     if (facts->hash_held || failed_too_often(facts))
         return refused(UPLOAD_REASON_EQUAL, ERR_EXISTS);
+    if (facts->broken)
+        return accepted(wanted_again(facts));
     /* Who asked first within the hour was told yes and may initiate; the others need not. */
     if (invited_lately(facts))
         return refused(UPLOAD_REASON_EXISTS, ERR_OK);

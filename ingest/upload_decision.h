@@ -12,30 +12,36 @@
  * Failed uploads. Parca remembers the hash of a broken upload forever. Here the same (id, hash) may
  * be retried three times within a day. The words are again those of an invalid object.
  *
- * Row by row, the first that fits; "good" is an object of this type at an id that has DWARF or
- * pclntab, or one of a type without symbols (sources, source maps):
+ * Broken objects. Parca marks as invalid what its symbolizer cannot read; here an object counts as
+ * broken when every build that it went into has failed for good. An id whose best object is broken,
+ * while no other is good, gets Parca's answers for what is invalid, without the hour.
  *
- *   | latest upload   | stored | further                      | ShouldInitiateUpload     | Initiate
- * |
- *   |-----------------|--------|------------------------------|--------------------------|----------|
- *   | uploading fresh | any    | forced                       | yes InProgressButForced  | accepted
- * | |                 |        | else                         | no  InProgress           | STATE |
- *   | any other       | good   | forced                       | yes ExistsButForced      | accepted
- * | |                 |        | else                         | no  Exists               | STATE |
- *   |                 | poor   | forced                       | yes ExistsButForced      | accepted
- * | |                 |        | hash held or failed too often | no  Equal               | EXISTS |
- *   |                 |        | asked within the hour        | no  Exists               | accepted
- * | |                 |        | hash given / not             | yes NotEqual / Invalid   | accepted
- * | | none            | none   |                              | yes FirstTimeSeen        | accepted
- * | | uploading stale | none   |                              | yes Stale                | accepted
- * | | interrupted     | none   |                              | yes Stale                | accepted
- * | | purged          | none   |                              | yes Purged               | accepted
- * | | failed          | none   | forced                       | yes ExistsButForced      | accepted
- * | |                 |        | failed too often             | no  Equal                | EXISTS |
- *   |                 |        | hash given / not             | yes NotEqual / Invalid   | accepted
- * |
+ * Row by row, the first that fits; "good" is a sound object of the id that has DWARF or pclntab, or
+ * one of a type without symbols (sources, source maps), "poor" one of this type that is neither:
  *
- * An interrupted upload is one that a restart of the server cut off.
+ *   | latest upload   | stored | further                     | ShouldInitiateUpload    | Initiate |
+ *   |-----------------|--------|-----------------------------|-------------------------|----------|
+ *   | uploading fresh | any    | forced                      | yes InProgressButForced | accepted |
+ *   |                 |        | else                        | no  InProgress          | STATE    |
+ *   | any other       | good   | forced                      | yes ExistsButForced     | accepted |
+ *   |                 |        | else                        | no  Exists              | STATE    |
+ *   |                 | broken | forced                      | yes ExistsButForced     | accepted |
+ *   |                 |        | hash held, failed too often | no  Equal               | EXISTS   |
+ *   |                 |        | hash given / not            | yes NotEqual / Invalid  | accepted |
+ *   |                 | poor   | forced                      | yes ExistsButForced     | accepted |
+ *   |                 |        | hash held, failed too often | no  Equal               | EXISTS   |
+ *   |                 |        | asked within the hour       | no  Exists              | accepted |
+ *   |                 |        | hash given / not            | yes NotEqual / Invalid  | accepted |
+ *   | none            | none   |                             | yes FirstTimeSeen       | accepted |
+ *   | uploading stale | none   |                             | yes Stale               | accepted |
+ *   | interrupted     | none   |                             | yes Stale               | accepted |
+ *   | purged          | none   |                             | yes Purged              | accepted |
+ *   | failed          | none   | forced                      | yes ExistsButForced     | accepted |
+ *   |                 |        | failed too often            | no  Equal               | EXISTS   |
+ *   |                 |        | hash given / not            | yes NotEqual / Invalid  | accepted |
+ *
+ * An interrupted upload is one that a restart of the server cut off. An uploaded one whose object
+ * was lost since is answered like a purged one.
  */
 #pragma once
 
@@ -44,6 +50,7 @@
 
 #include "base/error.h"
 #include "cache/artifact.h"
+#include "cache/catalog_objects.h"
 #include "cache/catalog_uploads.h"
 #include "ingest/upload.h"
 
@@ -67,7 +74,8 @@ struct upload_facts {
     int64_t latest_started_ms;
 
     bool stored;           /* an object of this type is known by this id */
-    unsigned contents;     /* of the best object of the id, whatever its type: contents_flags */
+    unsigned contents;     /* of the best sound object of the id, of any type: contents_flags */
+    bool broken;           /* the best object of the id, sound or not, is broken */
     bool hash_held;        /* the claimed hash is that of something stored for the id */
     uint64_t failed_count; /* of (id, type, hash) within UPLOAD_RETRY_PERIOD_MS */
     int64_t invited_ms;    /* last time the id was asked for again; 0: never */
@@ -82,6 +90,10 @@ struct upload_verdict {
     bool invites;      /* the yes is an invitation: remember its time */
     enum err initiate; /* InitiateUpload: ERR_OK, ERR_STATE or ERR_EXISTS */
 };
+
+/* Fills in what follows from the objects of the id: stored, contents, broken. The type is set. */
+void upload_facts_add_objects(struct upload_facts *facts, const struct object_row *objects,
+                              size_t count);
 
 struct upload_verdict upload_decide(const struct upload_facts *facts);
 

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -61,6 +62,14 @@ void ingest_site_close(struct ingest_site *site) {
 void ingest_site_remove(struct ingest_site *site) {
     ingest_site_close(site);
     scratch_remove(&site->scratch);
+}
+
+void ingest_site_empty_index(struct ingest_site *site) {
+    char command[512];
+    ingest_site_close(site);
+    snprintf(command, sizeof(command), "rm -r %s", scratch_path(&site->scratch, "index"));
+    assert_int_equal(system(command), 0);
+    ingest_site_open(site);
 }
 
 void ingest_site_add_tenant(struct ingest_site *site, const char *name) {

@@ -28,6 +28,9 @@ void ingest_site_open(struct ingest_site *site);
 void ingest_site_close(struct ingest_site *site);
 void ingest_site_remove(struct ingest_site *site);
 
+/* Closes, removes all indexes, and opens again. */
+void ingest_site_empty_index(struct ingest_site *site);
+
 /* Only the default tenant is there at first. Nothing of ours makes others yet. */
 void ingest_site_add_tenant(struct ingest_site *site, const char *name);
 

@@ -16,10 +16,21 @@ static struct object_row object(int number, unsigned contents) {
     return row;
 }
 
-static struct build_plan plan_of(const struct object_row *objects, size_t count) {
+static struct build_plan next_of(struct build_plan_walk *walk) {
     struct build_plan plan;
-    assert_true(build_plan_choose(objects, count, &plan));
+    assert_true(build_plan_next(walk, &plan));
     return plan;
+}
+
+static struct build_plan plan_of(const struct object_row *objects, size_t count) {
+    struct build_plan_walk walk = {.objects = objects, .count = count};
+    return next_of(&walk);
+}
+
+static void assert_ended(struct build_plan_walk *walk) {
+    struct build_plan plan;
+    assert_false(build_plan_next(walk, &plan));
+    assert_false(build_plan_next(walk, &plan));
 }
 
 static void assert_inputs(const struct build_plan *plan, int64_t main_id, int64_t debug_id) {
@@ -34,12 +45,13 @@ static void assert_inputs(const struct build_plan *plan, int64_t main_id, int64_
 
 static void nothing_is_built_of_nothing_or_of_sources(void **state) {
     (void)state;
-    struct build_plan plan;
-    assert_false(build_plan_choose(NULL, 0, &plan));
+    struct build_plan_walk nothing = {0};
+    assert_ended(&nothing);
     struct object_row sources[] = {object(1, 0), object(2, 0)};
     sources[0].type = ARTIFACT_SOURCES;
     sources[1].type = ARTIFACT_SOURCE_MAP;
-    assert_false(build_plan_choose(sources, 2, &plan));
+    struct build_plan_walk walk = {.objects = sources, .count = 2};
+    assert_ended(&walk);
 }
 
 static void better_symbols_win_over_newer_ones(void **state) {
@@ -136,6 +148,49 @@ static void sources_are_never_inputs(void **state) {
     assert_inputs(&plan, 1, 0);
 }
 
+static void poorer_sets_come_after_better_ones(void **state) {
+    (void)state;
+    struct object_row objects[] = {object(1, CONTENTS_DYNSYM), object(2, CONTENTS_DWARF),
+                                   object(3, 0), object(4, CONTENTS_DWARF)};
+    objects[2].type = ARTIFACT_SOURCES;
+    objects[0].verification = VERIFICATION_NONE;
+    struct build_plan_walk walk = {.objects = objects, .count = 4};
+    static const int64_t order[] = {4, 2, 1};
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        struct build_plan plan = next_of(&walk);
+        assert_inputs(&plan, order[i], 0);
+    }
+    assert_ended(&walk);
+}
+
+static void after_a_pair_comes_each_of_the_two_alone(void **state) {
+    (void)state;
+    struct object_row objects[] = {object(1, CONTENTS_DYNSYM), object(2, CONTENTS_DWARF)};
+    objects[0].type = ARTIFACT_EXECUTABLE;
+    struct build_plan_walk walk = {.objects = objects, .count = 2};
+    struct build_plan both = next_of(&walk);
+    assert_inputs(&both, 1, 2);
+    struct build_plan debug = next_of(&walk);
+    assert_inputs(&debug, 2, 0);
+    struct build_plan executable = next_of(&walk);
+    assert_inputs(&executable, 1, 0);
+    assert_ended(&walk);
+    assert_false(digest_equal(&both.key, &debug.key));
+}
+
+static void a_worse_file_is_paired_only_with_still_worse_ones(void **state) {
+    (void)state;
+    struct object_row objects[] = {object(1, CONTENTS_DYNSYM), object(2, CONTENTS_SYMTAB),
+                                   object(3, CONTENTS_DWARF | CONTENTS_SYMTAB)};
+    struct build_plan_walk walk = {.objects = objects, .count = 3};
+    static const int64_t inputs[][2] = {{1, 3}, {3, 0}, {1, 2}, {2, 0}, {1, 0}};
+    for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++) {
+        struct build_plan plan = next_of(&walk);
+        assert_inputs(&plan, inputs[i][0], inputs[i][1]);
+    }
+    assert_ended(&walk);
+}
+
 static void the_key_is_that_of_the_set(void **state) {
     (void)state;
     struct build_input inputs[] = {{.object_id = 1, .role = JOB_ROLE_MAIN},
@@ -167,6 +222,9 @@ int main(void) {
         cmocka_unit_test(what_adds_nothing_is_no_input),
         cmocka_unit_test(an_unproven_or_less_trusted_file_adds_nothing_to_a_proven_one),
         cmocka_unit_test(sources_are_never_inputs),
+        cmocka_unit_test(poorer_sets_come_after_better_ones),
+        cmocka_unit_test(after_a_pair_comes_each_of_the_two_alone),
+        cmocka_unit_test(a_worse_file_is_paired_only_with_still_worse_ones),
         cmocka_unit_test(the_key_is_that_of_the_set),
     };
     return cmocka_run_group_tests_name("build_plan", tests, NULL, NULL);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -259,14 +258,135 @@ static void a_failed_build_is_kept_with_its_reason_and_an_expiry(void **state) {
     assert_ends(site, "aa01", "build malformed\n", BUILD_MALFORMED, "the input says malformed");
     assert_ends(site, "aa02", "build unsupported\n", BUILD_UNSUPPORTED,
                 "the input says unsupported");
-    assert_ends(site, "aa03", "build limit\n", BUILD_KILLED,
-                "over a limit: the input says limit");
+    assert_ends(site, "aa03", "build limit\n", BUILD_KILLED, "over a limit: the input says limit");
     assert_ends(site, "aa04", "build crash\n", BUILD_KILLED, "killed by SIGSEGV");
     struct build_queue_stats stats;
     build_queue_stats_read(site->queue, &stats);
     assert_int_equal(stats.malformed, 1);
     assert_int_equal(stats.unsupported, 1);
     assert_int_equal(stats.killed, 2);
+}
+
+static void assert_serves(struct ingest_site *site, const char *id, const struct digest *key) {
+    struct generation_row generation = generation_of(site, id);
+    assert_true(generation.has_serving && !generation.has_pending);
+    assert_true(digest_equal(&generation.serving, key));
+}
+
+static void await_serving(struct ingest_site *site, const char *id) {
+    for (struct generation_row row = {0}; !row.has_serving || row.has_pending;) {
+        row = generation_of(site, id);
+        if (row.has_pending)
+            ingest_site_await(site, &row.pending);
+    }
+}
+
+static void a_poorer_file_goes_on_to_answer_when_the_better_one_cannot_be_built(void **state) {
+    struct ingest_site *site = *state;
+    static const char *const ends[] = {"malformed", "unsupported", "crash"};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        char id[16];
+        char text[64];
+        snprintf(id, sizeof(id), "aa%02zx", i);
+        snprintf(text, sizeof(text), "contents dwarf,dynsym\nbuild %s\n", ends[i]);
+        struct digest poor = upload(site, id, "contents dynsym\n");
+        ingest_site_await(site, &poor);
+        struct digest better = upload(site, id, text);
+        ingest_site_await(site, &better);
+        assert_serves(site, id, &poor);
+        assert_int_equal(generation_of(site, id).number, 1);
+    }
+}
+
+static void a_poorer_file_that_comes_later_answers_for_a_broken_one(void **state) {
+    struct ingest_site *site = *state;
+    struct digest broken = upload(site, ID, "contents dwarf,dynsym\nbuild malformed\n");
+    ingest_site_await(site, &broken);
+    struct digest poor = upload(site, ID, "contents dynsym\n");
+    assert_false(digest_equal(&poor, &broken));
+    ingest_site_await(site, &poor);
+    assert_serves(site, ID, &poor);
+}
+
+static void of_a_pair_of_which_one_is_broken_the_other_answers(void **state) {
+    struct ingest_site *site = *state;
+    struct digest broken =
+        upload_typed(site, ID, ARTIFACT_EXECUTABLE, "contents pclntab,dynsym\nbuild malformed\n");
+    ingest_site_await(site, &broken);
+    struct digest both = upload(site, ID, "contents dwarf,symtab\n");
+    assert_int_equal(ingest_site_await(site, &both).state, BUILD_MALFORMED);
+    await_serving(site, ID);
+    struct generation_row generation = generation_of(site, ID);
+    assert_false(digest_equal(&generation.serving, &both));
+    struct inputs_of_build wanted = {.key = &generation.serving};
+    assert_int_equal(catalog_read(site->catalog, read_inputs, &wanted, &error), ERR_OK);
+    assert_int_equal(wanted.count, 1);
+    assert_int_equal(wanted.inputs[0].role, JOB_ROLE_MAIN);
+}
+
+static void when_nothing_can_be_built_the_reason_is_that_of_the_best(void **state) {
+    struct ingest_site *site = *state;
+    struct digest best =
+        upload(site, ID, logged(site, "contents dwarf,dynsym\nbuild unsupported\n"));
+    ingest_site_await(site, &best);
+    struct digest worse = upload(site, ID, logged(site, "contents dynsym\nbuild malformed\n"));
+    ingest_site_await(site, &worse);
+    struct generation_row generation = generation_of(site, ID);
+    assert_true(generation.has_pending && !generation.has_serving);
+    assert_true(digest_equal(&generation.pending, &best));
+    assert_int_equal(count_logged(site, "build"), 2);
+}
+
+static void a_relative_answers_for_a_good_file_that_is_broken(void **state) {
+    struct ingest_site *site = *state;
+    const char *hash = "00112233445566778899aabbccddeeff";
+    struct upload_query by_hash =
+        ingest_site_query(BINARY_ID_HTLHASH, hash, ARTIFACT_EXECUTABLE, "");
+    struct digest sound = upload(site, ID, "contents dynsym\n");
+    ingest_site_await(site, &sound);
+    char broken[128];
+    snprintf(broken, sizeof(broken), "id htlhash %s\ncontents dwarf,dynsym\nbuild crash\n", hash);
+    struct digest better = upload(site, ID, broken);
+    ingest_site_await(site, &better);
+    struct generation_row generation = ingest_site_generation(site, &by_hash.id);
+    assert_true(generation.has_serving && digest_equal(&generation.serving, &sound));
+}
+
+/* Removes the stored file of the build's first input. */
+static void lose_file(struct ingest_site *site, const struct digest *key) {
+    struct inputs_of_build wanted = {.key = key};
+    assert_int_equal(catalog_read(site->catalog, read_inputs, &wanted, &error), ERR_OK);
+    assert_int_equal(blob_store_remove(site->blobs, &wanted.inputs[0].digest, &error), ERR_OK);
+}
+
+static void an_id_whose_file_is_lost_knows_nothing_until_it_comes_again(void **state) {
+    struct ingest_site *site = *state;
+    struct digest key = upload(site, ID, "contents dwarf\n");
+    ingest_site_await(site, &key);
+    lose_file(site, &key);
+    ingest_site_empty_index(site);
+    assert_int_equal(build_queue_rebuild(site->queue, TENANT_DEFAULT, &key, &error), ERR_OK);
+    assert_int_equal(ingest_site_await(site, &key).state, BUILD_FAILED);
+    struct generation_row generation = generation_of(site, ID);
+    assert_false(generation.has_serving || generation.has_pending);
+    assert_int_equal(generation.number, 2);
+    struct digest again = upload(site, ID, "contents dwarf\n");
+    assert_true(digest_equal(&again, &key));
+    assert_int_equal(ingest_site_await(site, &key).state, BUILD_OK);
+    assert_serves(site, ID, &key);
+}
+
+static void another_file_answers_for_one_that_is_lost(void **state) {
+    struct ingest_site *site = *state;
+    struct digest poor = upload(site, ID, "contents dynsym\n");
+    ingest_site_await(site, &poor);
+    struct digest good = upload(site, ID, "contents dwarf,dynsym\n");
+    ingest_site_await(site, &good);
+    lose_file(site, &good);
+    ingest_site_empty_index(site);
+    assert_int_equal(build_queue_rebuild(site->queue, TENANT_DEFAULT, &good, &error), ERR_OK);
+    ingest_site_await(site, &good);
+    assert_serves(site, ID, &poor);
 }
 
 static void what_is_no_index_is_not_published(void **state) {
@@ -329,11 +449,7 @@ static void an_evicted_index_is_built_again_under_the_same_number(void **state) 
     struct ingest_site *site = *state;
     struct digest key = upload(site, ID, logged(site, "contents dwarf\n"));
     ingest_site_await(site, &key);
-    ingest_site_close(site);
-    char command[512];
-    snprintf(command, sizeof(command), "rm -r %s", scratch_path(&site->scratch, "index"));
-    assert_int_equal(system(command), 0);
-    ingest_site_open(site);
+    ingest_site_empty_index(site);
     assert_has_index(site, &key, false);
     assert_int_equal(build_queue_rebuild(site->queue, TENANT_DEFAULT, &key, &error), ERR_OK);
     assert_int_equal(ingest_site_await(site, &key).state, BUILD_OK);
@@ -402,6 +518,13 @@ int main(int argument_count, char **arguments) {
         TEST(a_debug_file_answers_under_the_file_hash_of_its_executable),
         TEST(a_good_file_found_by_its_hash_is_not_mixed_with_others),
         TEST(a_failed_build_is_kept_with_its_reason_and_an_expiry),
+        TEST(a_poorer_file_goes_on_to_answer_when_the_better_one_cannot_be_built),
+        TEST(a_poorer_file_that_comes_later_answers_for_a_broken_one),
+        TEST(of_a_pair_of_which_one_is_broken_the_other_answers),
+        TEST(when_nothing_can_be_built_the_reason_is_that_of_the_best),
+        TEST(a_relative_answers_for_a_good_file_that_is_broken),
+        TEST(an_id_whose_file_is_lost_knows_nothing_until_it_comes_again),
+        TEST(another_file_answers_for_one_that_is_lost),
         TEST(what_is_no_index_is_not_published),
         TEST(a_crash_does_not_stop_the_others),
         TEST(a_failure_is_tried_again_only_after_its_expiry),

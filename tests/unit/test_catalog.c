@@ -146,7 +146,7 @@ static void a_newer_schema_is_refused_and_left_alone(void **state) {
     run_sql(f, "PRAGMA user_version = 1000");
     assert_int_equal(reopen(f), ERR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "has schema 1000"));
-    run_sql(f, "PRAGMA user_version = 1");
+    run_sql(f, "PRAGMA user_version = 2");
     assert_int_equal(reopen(f), ERR_OK);
 }
 

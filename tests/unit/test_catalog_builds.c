@@ -277,6 +277,55 @@ static void going_back_to_the_serving_build_forgets_the_pending_one(void **state
     assert_int_equal(row.number, 1);
 }
 
+static size_t ids_of(struct catalog_fixture *f, const struct digest *key,
+                     struct binary_id ret_ids[static IDS_PER_BUILD_MAX]) {
+    size_t count = 999;
+    assert_int_equal(
+        catalog_generation_ids(&f->txn, TENANT_DEFAULT, key, ret_ids, &count, &f->error), ERR_OK);
+    return count;
+}
+
+static void forget(struct catalog_fixture *f, const char *id_prefix, const struct digest *key) {
+    struct binary_id id = catalog_fixture_id(id_prefix);
+    assert_int_equal(catalog_generation_forget(&f->txn, TENANT_DEFAULT, &id, key, &f->error),
+                     ERR_OK);
+}
+
+static void a_build_knows_the_ids_that_it_answers_for_or_shall(void **state) {
+    struct catalog_fixture *f = *state;
+    struct digest first = ensure(f, TENANT_DEFAULT, "a", 1000);
+    struct digest second = ensure(f, TENANT_DEFAULT, "b", 1000);
+    set_pending(f, TENANT_DEFAULT, "aa", &first);
+    finish(f, &first);
+    set_pending(f, TENANT_DEFAULT, "aa", &second);
+    set_pending(f, TENANT_DEFAULT, "bb", &second);
+    struct binary_id ids[IDS_PER_BUILD_MAX];
+    struct binary_id aa = catalog_fixture_id("aa");
+    assert_int_equal(ids_of(f, &first, ids), 1);
+    assert_true(binary_id_equal(&ids[0], &aa));
+    assert_int_equal(ids_of(f, &second, ids), 2);
+    struct digest unknown = catalog_fixture_digest("c");
+    assert_int_equal(ids_of(f, &unknown, ids), 0);
+}
+
+static void forgetting_a_build_changes_what_it_was_to_the_id(void **state) {
+    struct catalog_fixture *f = *state;
+    struct digest first = ensure(f, TENANT_DEFAULT, "a", 1000);
+    struct digest second = ensure(f, TENANT_DEFAULT, "b", 1000);
+    set_pending(f, TENANT_DEFAULT, "aa", &first);
+    finish(f, &first);
+    set_pending(f, TENANT_DEFAULT, "aa", &second);
+    forget(f, "aa", &second);
+    struct generation_row row = generation(f, TENANT_DEFAULT, "aa");
+    assert_true(row.has_serving && !row.has_pending);
+    assert_int_equal(row.number, 1);
+    forget(f, "aa", &second);
+    forget(f, "aa", &first);
+    row = generation(f, TENANT_DEFAULT, "aa");
+    assert_false(row.has_serving || row.has_pending);
+    assert_int_equal(row.number, 2);
+}
+
 static void no_tenant_sees_the_builds_of_another(void **state) {
     struct catalog_fixture *f = *state;
     struct digest key = ensure(f, TENANT_DEFAULT, "a", 1000);
@@ -317,6 +366,8 @@ int main(void) {
         TEST(the_old_build_serves_until_the_new_one_is_done),
         TEST(a_build_that_is_done_already_serves_at_once),
         TEST(going_back_to_the_serving_build_forgets_the_pending_one),
+        TEST(a_build_knows_the_ids_that_it_answers_for_or_shall),
+        TEST(forgetting_a_build_changes_what_it_was_to_the_id),
         TEST(no_tenant_sees_the_builds_of_another),
     };
     return cmocka_run_group_tests_name("catalog_builds", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache/catalog_builds.h"
 #include "tests/support/catalog_fixture.h"
 #include "tests/support/test.h"
 
@@ -130,6 +131,67 @@ static void the_names_of_an_object_come_strongest_first(void **state) {
     assert_int_equal(count, 0);
 }
 
+static struct digest ensure(struct catalog_fixture *f, const char *key_text, int64_t object_id) {
+    struct digest key = catalog_fixture_digest(key_text);
+    struct build_input input = {.object_id = object_id, .role = 1};
+    struct build_row row;
+    assert_int_equal(
+        catalog_build_ensure(&f->txn, TENANT_DEFAULT, &key, &input, 1, 1000, &row, &f->error),
+        ERR_OK);
+    return key;
+}
+
+static void end(struct catalog_fixture *f, const struct digest *key, enum build_state build_state) {
+    struct build_row row = {.key = *key, .state = build_state};
+    assert_int_equal(catalog_build_update(&f->txn, TENANT_DEFAULT, &row, &f->error), ERR_OK);
+}
+
+static void assert_soundness(struct catalog_fixture *f, enum object_soundness wanted) {
+    struct object_row rows[OBJECTS_PER_ID_MAX];
+    assert_int_equal(find(f, TENANT_DEFAULT, "aa", rows), 1);
+    assert_int_equal(rows[0].soundness, wanted);
+}
+
+static void an_object_is_broken_when_all_its_builds_failed_for_good(void **state) {
+    struct catalog_fixture *f = *state;
+    int64_t object_id = put(f, TENANT_DEFAULT, "bytes", ARTIFACT_DEBUGINFO);
+    name(f, TENANT_DEFAULT, "aa", object_id, VERIFICATION_NOTE);
+    assert_soundness(f, OBJECT_SOUND);
+    struct digest first = ensure(f, "a", object_id);
+    assert_soundness(f, OBJECT_SOUND);
+    end(f, &first, BUILD_UNSUPPORTED);
+    assert_soundness(f, OBJECT_UNSUPPORTED);
+    struct digest second = ensure(f, "b", object_id);
+    static const struct {
+        enum build_state state;
+        enum object_soundness soundness;
+    } rows[] = {
+        {BUILD_QUEUED, OBJECT_SOUND},
+        {BUILD_RUNNING, OBJECT_SOUND},
+        {BUILD_OK, OBJECT_SOUND},
+        {BUILD_FAILED, OBJECT_SOUND},
+        {BUILD_MALFORMED, OBJECT_BROKEN},
+        {BUILD_KILLED, OBJECT_BROKEN},
+        {BUILD_UNSUPPORTED, OBJECT_UNSUPPORTED},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        end(f, &second, rows[i].state);
+        assert_soundness(f, rows[i].soundness);
+    }
+}
+
+static void an_object_that_is_gone_is_not_found_until_it_is_put_again(void **state) {
+    struct catalog_fixture *f = *state;
+    struct object_row rows[OBJECTS_PER_ID_MAX];
+    int64_t object_id = put(f, TENANT_DEFAULT, "bytes", ARTIFACT_DEBUGINFO);
+    name(f, TENANT_DEFAULT, "aa", object_id, VERIFICATION_NOTE);
+    assert_int_equal(catalog_object_set_gone(&f->txn, TENANT_DEFAULT, object_id, &f->error),
+                     ERR_OK);
+    assert_int_equal(find(f, TENANT_DEFAULT, "aa", rows), 0);
+    assert_int_equal(put(f, TENANT_DEFAULT, "bytes", ARTIFACT_DEBUGINFO), object_id);
+    assert_int_equal(find(f, TENANT_DEFAULT, "aa", rows), 1);
+}
+
 static void no_tenant_sees_the_objects_of_another(void **state) {
     struct catalog_fixture *f = *state;
     int64_t mine = put(f, TENANT_DEFAULT, "mine", ARTIFACT_EXECUTABLE);
@@ -161,6 +223,8 @@ int main(void) {
         TEST(a_name_of_nothing_is_refused),
         TEST(objects_of_an_id_come_newest_first_and_bounded),
         TEST(the_names_of_an_object_come_strongest_first),
+        TEST(an_object_is_broken_when_all_its_builds_failed_for_good),
+        TEST(an_object_that_is_gone_is_not_found_until_it_is_put_again),
         TEST(no_tenant_sees_the_objects_of_another),
     };
     return cmocka_run_group_tests_name("catalog_objects", tests, NULL, NULL);

@@ -35,6 +35,8 @@ static int64_t run_objects(struct catalog_txn *txn, struct error *error) {
     size_t count = 0;
     catalog_object_put(txn, TENANT, &rows[0], &object_id, error);
     catalog_alias_put(txn, TENANT, &id, object_id, VERIFICATION_NOTE, error);
+    catalog_object_set_gone(txn, TENANT, object_id, error);
+    catalog_object_put(txn, TENANT, &rows[0], &object_id, error);
     catalog_objects_by_id(txn, TENANT, &id, rows, &count, error);
     catalog_aliases_of_object(txn, TENANT, object_id, ids, &count, error);
     return object_id;
@@ -60,6 +62,10 @@ static void run_builds(struct catalog_txn *txn, int64_t object_id, struct error 
     catalog_builds_requeue_running(txn, &running, error);
     catalog_builds_queued(txn, visit, NULL, error);
     catalog_generation_set_pending(txn, TENANT, &id, &key, error);
+    struct binary_id ids[IDS_PER_BUILD_MAX];
+    size_t id_count = 0;
+    catalog_generation_ids(txn, TENANT, &key, ids, &id_count, error);
+    catalog_generation_forget(txn, TENANT, &id, &key, error);
     row.state = BUILD_OK;
     catalog_build_update(txn, TENANT, &row, error);
     catalog_generation_set_pending(txn, TENANT, &id, &key, error);

@@ -429,6 +429,49 @@ static void a_poor_object_is_asked_for_again_and_replaced(void **state) {
     assert_should(site, &question, false, UPLOAD_REASON_EXISTS);
 }
 
+static struct build_row await_pending(struct ingest_site *site, const struct upload_query *query) {
+    struct generation_row generation = ingest_site_generation(site, &query->id);
+    assert_true(generation.has_pending || generation.has_serving);
+    return ingest_site_await(site,
+                             generation.has_pending ? &generation.pending : &generation.serving);
+}
+
+static void an_object_that_cannot_be_built_is_answered_like_an_invalid_one(void **state) {
+    struct ingest_site *site = *state;
+    struct upload_query question = debuginfo("");
+    struct upload_query query = debuginfo(FILE_ID);
+    struct upload_query other = debuginfo(OTHER_FILE_ID);
+    assert_uploaded(site, &query, GNU_FILE "build malformed\n");
+    assert_int_equal(await_pending(site, &query).state, BUILD_MALFORMED);
+    assert_should(site, &question, true, UPLOAD_REASON_INVALID);
+    assert_should(site, &question, true, UPLOAD_REASON_INVALID);
+    assert_should(site, &query, false, UPLOAD_REASON_EQUAL);
+    assert_should(site, &other, true, UPLOAD_REASON_NOT_EQUAL);
+    assert_error(initiate(site, &query), ERR_EXISTS, upload_reason_text(UPLOAD_REASON_EQUAL));
+    assert_uploaded(site, &other, GNU_FILE);
+    assert_int_equal(await_pending(site, &other).state, BUILD_OK);
+    assert_should(site, &question, false, UPLOAD_REASON_EXISTS);
+}
+
+static void an_object_whose_file_is_lost_is_asked_for_again(void **state) {
+    struct ingest_site *site = *state;
+    struct upload_query query = debuginfo(FILE_ID);
+    assert_uploaded(site, &query, GNU_FILE);
+    struct digest blob = objects_of(site, BINARY_ID_GNU, GNU_ID).rows[0].digest;
+    await_pending(site, &query);
+    struct digest key = ingest_site_generation(site, &query.id).serving;
+    assert_should(site, &query, false, UPLOAD_REASON_EXISTS);
+    assert_int_equal(blob_store_remove(site->blobs, &blob, &error), ERR_OK);
+    ingest_site_empty_index(site);
+    assert_int_equal(build_queue_rebuild(site->queue, site->context.tenant, &key, &error), ERR_OK);
+    ingest_site_await(site, &key);
+    assert_int_equal(objects_of(site, BINARY_ID_GNU, GNU_ID).count, 0);
+    assert_should(site, &query, true, UPLOAD_REASON_PURGED);
+    assert_uploaded(site, &query, GNU_FILE);
+    assert_int_equal(await_pending(site, &query).state, BUILD_OK);
+    assert_should(site, &query, false, UPLOAD_REASON_EXISTS);
+}
+
 static void the_hash_of_a_whole_file_counts_as_held_under_its_other_names(void **state) {
     struct ingest_site *site = *state;
     struct upload_query by_hash =
@@ -628,6 +671,8 @@ int main(int argument_count, char **arguments) {
         TEST(our_own_trouble_leaves_the_upload_to_be_finished_later),
         TEST(a_worker_without_memory_is_no_fault_of_the_file),
         TEST(a_poor_object_is_asked_for_again_and_replaced),
+        TEST(an_object_that_cannot_be_built_is_answered_like_an_invalid_one),
+        TEST(an_object_whose_file_is_lost_is_asked_for_again),
         TEST(the_hash_of_a_whole_file_counts_as_held_under_its_other_names),
         TEST(a_forced_upload_takes_over),
         TEST(bytes_that_wait_go_when_another_upload_takes_over),

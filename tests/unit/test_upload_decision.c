@@ -204,6 +204,96 @@ static void a_better_file_that_failed_too_often_is_refused_beside_a_poor_one(voi
     decides(facts, false, UPLOAD_REASON_EQUAL, ERR_EXISTS);
 }
 
+static void a_broken_object_gives_way_to_another_hash_at_any_time(void **state) {
+    (void)state;
+    struct upload_facts facts = stored(0);
+    facts.broken = true;
+    facts.invited_ms = NOW_MS - 1;
+    decides(facts, true, UPLOAD_REASON_INVALID, ERR_OK);
+    assert_false(upload_decide(&facts).invites);
+    facts.has_hash = true;
+    decides(facts, true, UPLOAD_REASON_NOT_EQUAL, ERR_OK);
+    facts.failed_count = UPLOAD_RETRIES_MAX + 1;
+    decides(facts, false, UPLOAD_REASON_EQUAL, ERR_EXISTS);
+    facts.failed_count = 0;
+    facts.hash_held = true;
+    decides(facts, false, UPLOAD_REASON_EQUAL, ERR_EXISTS);
+    facts.forced = true;
+    decides(facts, true, UPLOAD_REASON_EXISTS_BUT_FORCED, ERR_OK);
+}
+
+static void a_broken_object_does_not_matter_beside_a_good_one(void **state) {
+    (void)state;
+    struct upload_facts facts = stored(CONTENTS_PCLNTAB);
+    facts.broken = true;
+    decides(facts, false, UPLOAD_REASON_EXISTS, ERR_STATE);
+}
+
+static void a_broken_object_beside_a_poor_one_is_not_bound_to_the_hour(void **state) {
+    (void)state;
+    struct upload_facts facts = stored(CONTENTS_DYNSYM);
+    facts.invited_ms = NOW_MS - 1;
+    decides(facts, false, UPLOAD_REASON_EXISTS, ERR_OK);
+    facts.broken = true;
+    decides(facts, true, UPLOAD_REASON_INVALID, ERR_OK);
+}
+
+static struct object_row object(int64_t number, unsigned contents, enum object_soundness sound) {
+    return (struct object_row){
+        .object_id = number,
+        .type = ARTIFACT_DEBUGINFO,
+        .contents = contents,
+        .verification = VERIFICATION_NOTE,
+        .soundness = sound,
+    };
+}
+
+static struct upload_facts facts_of(const struct object_row *objects, size_t count) {
+    struct upload_facts facts = unknown();
+    upload_facts_add_objects(&facts, objects, count);
+    return facts;
+}
+
+static void an_id_is_judged_by_its_best_object_that_is_not_broken(void **state) {
+    (void)state;
+    struct upload_facts facts = facts_of(NULL, 0);
+    assert_false(facts.stored || facts.broken || facts.contents);
+    struct object_row objects[] = {object(1, CONTENTS_DYNSYM, OBJECT_SOUND),
+                                   object(2, CONTENTS_PCLNTAB, OBJECT_SOUND),
+                                   object(3, CONTENTS_DWARF, OBJECT_BROKEN)};
+    facts = facts_of(objects, 3);
+    assert_true(facts.stored && facts.broken);
+    assert_int_equal(facts.contents, CONTENTS_PCLNTAB);
+    facts = facts_of(objects, 2);
+    assert_false(facts.broken);
+    facts = facts_of(&objects[2], 1);
+    assert_true(facts.stored && facts.broken);
+    assert_int_equal(facts.contents, 0);
+    objects[2].soundness = OBJECT_SOUND;
+    facts = facts_of(objects, 3);
+    assert_false(facts.broken);
+    assert_int_equal(facts.contents, CONTENTS_DWARF);
+}
+
+static void what_holds_nothing_for_us_is_broken_only_if_it_promised_more(void **state) {
+    (void)state;
+    struct object_row row = object(1, CONTENTS_DWARF, OBJECT_UNSUPPORTED);
+    assert_true(facts_of(&row, 1).broken);
+    row.contents = CONTENTS_DYNSYM;
+    assert_false(facts_of(&row, 1).broken);
+    assert_int_equal(facts_of(&row, 1).contents, CONTENTS_DYNSYM);
+    row.soundness = OBJECT_BROKEN;
+    assert_true(facts_of(&row, 1).broken);
+}
+
+static void an_object_of_another_type_is_not_stored_as_this_one(void **state) {
+    (void)state;
+    struct object_row row = object(1, CONTENTS_DWARF, OBJECT_SOUND);
+    row.type = ARTIFACT_EXECUTABLE;
+    assert_false(facts_of(&row, 1).stored);
+    assert_int_equal(facts_of(&row, 1).contents, CONTENTS_DWARF);
+}
+
 static void a_purged_upload_is_wanted(void **state) {
     (void)state;
     decides(latest(UPLOAD_PURGED, MINUTE_MS), true, UPLOAD_REASON_PURGED, ERR_OK);
@@ -237,6 +327,12 @@ int main(void) {
         cmocka_unit_test(sources_are_never_poor),
         cmocka_unit_test(a_failed_upload_may_be_retried_three_times_a_day),
         cmocka_unit_test(a_better_file_that_failed_too_often_is_refused_beside_a_poor_one),
+        cmocka_unit_test(a_broken_object_gives_way_to_another_hash_at_any_time),
+        cmocka_unit_test(a_broken_object_does_not_matter_beside_a_good_one),
+        cmocka_unit_test(a_broken_object_beside_a_poor_one_is_not_bound_to_the_hour),
+        cmocka_unit_test(an_id_is_judged_by_its_best_object_that_is_not_broken),
+        cmocka_unit_test(what_holds_nothing_for_us_is_broken_only_if_it_promised_more),
+        cmocka_unit_test(an_object_of_another_type_is_not_stored_as_this_one),
         cmocka_unit_test(a_purged_upload_is_wanted),
         cmocka_unit_test(agents_find_the_words_that_they_compare),
     };
