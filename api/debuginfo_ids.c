@@ -12,7 +12,10 @@ static enum err parse_unknown_kind(struct span text, struct binary_id *ret_id,
     /* An all-zero or overlong hex text is a broken GNU id, not a Go one. */
     if (strspn(text.data, "0123456789abcdefABCDEF") == text.size)
         return error->code;
-    return binary_id_parse(BINARY_ID_GO, text, ret_id, &ignored) == ERR_OK ? ERR_OK : error->code;
+    if (binary_id_parse(BINARY_ID_UUID, text, ret_id, &ignored) == ERR_OK ||
+        binary_id_parse(BINARY_ID_GO, text, ret_id, &ignored) == ERR_OK)
+        return ERR_OK;
+    return error->code;
 }
 
 enum err debuginfo_id_parse(const char *build_id, int build_id_type, struct binary_id *ret_id,

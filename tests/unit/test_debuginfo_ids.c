@@ -36,6 +36,8 @@ static void old_clients_that_send_no_type_are_understood(void **state) {
     (void)state;
     expect_id("abcdef01", UNKNOWN, BINARY_ID_GNU, "abcdef01");
     expect_id("aB/cD/eF", UNKNOWN, BINARY_ID_GO, "aB/cD/eF");
+    expect_id("01234567-89AB-cdef-0123-456789abcdef", UNKNOWN, BINARY_ID_UUID,
+              "01234567-89ab-cdef-0123-456789abcdef");
     expect_refused("000000", UNKNOWN);
     expect_refused("abcde", UNKNOWN);
     expect_refused("a b", UNKNOWN);
