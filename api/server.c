@@ -90,10 +90,16 @@ static enum err open_catalog(struct server *server, struct error *error) {
     return catalog_open(path, &server->catalog, error);
 }
 
+static struct index_cache_limits index_limits(const struct server_options *options) {
+    return (struct index_cache_limits){
+        .disk_size_max = options->index_disk_size_max,
+        .mapped_size_max = options->index_mapped_size_max,
+    };
+}
+
 static enum err open_stores(struct server *server, struct error *error) {
     const struct server_options *options = server->options;
-    struct index_cache_limits limits = {.disk_size_max = options->index_disk_size_max,
-                                        .mapped_size_max = options->index_mapped_size_max};
+    struct index_cache_limits limits = index_limits(options);
     enum err err = open_directory(server, error);
     if (err == ERR_OK)
         err = open_catalog(server, error);
@@ -217,6 +223,14 @@ enum err server_open(const struct server_options *options, const struct log *log
         return err;
     log_event(log, LOG_LEVEL_INFO, "ready", log_str("data_dir", options->data_directory));
     *ret_server = TAKE(server);
+    return ERR_OK;
+}
+
+enum err server_reload(struct server *server, const struct server_options *options,
+                       struct error *error) {
+    (void)error;
+    struct index_cache_limits limits = index_limits(options);
+    index_cache_limit(server->indexes, &limits);
     return ERR_OK;
 }
 

@@ -20,6 +20,10 @@ struct server;
 enum err server_open(const struct server_options *options, const struct log *log,
                      struct server **ret_server, struct error *error);
 
+/* Takes the settings of the table (api/settings.h) that reload and are not the log's. */
+enum err server_reload(struct server *server, const struct server_options *options,
+                       struct error *error);
+
 /* Stops listening, answers what is under way for up to grace_ms, and ends all parts. */
 void server_stop(struct server *server, int64_t grace_ms);
 void server_free(struct server *server);

@@ -143,6 +143,7 @@ static const struct setting table[] = {
      .fallback = "20GiB",
      .min = 1,
      .max = 1024 * TIB,
+     .reloads = true,
      .words = "of all index files; the least recently used are removed and built again when asked "
               "for"},
     {.key = "indexes.mapped_size",
@@ -152,6 +153,7 @@ static const struct setting table[] = {
      .fallback = "4GiB",
      .min = 1,
      .max = 1024 * TIB,
+     .reloads = true,
      .words = "of the index files that are mapped at once"},
     {.key = "workers.program",
      .flag = "worker",

@@ -70,6 +70,9 @@ void setting_format(const struct setting *setting, const struct server_options *
 bool setting_equal(const struct setting *setting, const struct server_options *a,
                    const struct server_options *b);
 
+void setting_copy(const struct setting *setting, const struct server_options *from,
+                  struct server_options *to);
+
 enum setting_origin { SETTING_FROM_DEFAULT, SETTING_FROM_FILE, SETTING_FROM_FLAG };
 
 struct settings {

@@ -282,3 +282,19 @@ bool setting_equal(const struct setting *setting, const struct server_options *a
     buffer_clear(&text_b);
     return equal;
 }
+
+void setting_copy(const struct setting *setting, const struct server_options *from,
+                  struct server_options *to) {
+    static const size_t sizes[] = {
+        [SETTING_BOOL] = sizeof(bool),
+        [SETTING_COUNT] = sizeof(unsigned),
+        [SETTING_SIZE] = sizeof(uint64_t),
+        [SETTING_DURATION] = sizeof(int64_t),
+        [SETTING_CHOICE] = sizeof(int),
+        [SETTING_ENDPOINT] = sizeof(struct server_endpoint),
+        [SETTING_PATH] = SERVER_PATH_MAX,
+        [SETTING_URL] = SERVER_TEXT_MAX,
+        [SETTING_LIST] = sizeof(struct server_list),
+    };
+    memcpy(field(setting, to), field_of(setting, from), sizes[setting->type]);
+}

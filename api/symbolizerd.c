@@ -26,33 +26,98 @@ static void raise_descriptor_limit(void) {
 }
 
 /* The threads that come later inherit the mask, so that only sigwait() sees these. */
-static sigset_t block_stop_signals(void) {
-    sigset_t stops;
-    sigemptyset(&stops);
-    sigaddset(&stops, SIGTERM);
-    sigaddset(&stops, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &stops, NULL);
+static sigset_t block_signals(void) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
-    return stops;
+    return signals;
 }
 
-static int run(const struct server_options *options) {
-    struct log log = {.fd = STDERR_FILENO, .level_min = options->log_level};
-    sigset_t stops = block_stop_signals();
-    raise_descriptor_limit();
-    CLEANUP(cleanup_server) struct server *server = NULL;
+struct daemon {
+    int argument_count;
+    char **arguments;
+    struct log log;
+    struct server *server;
+    struct settings started; /* the server borrows its options: they stay as they are */
+    struct settings running; /* the same, with what was reloaded */
+};
+
+static void log_reload_failure(const struct daemon *daemon, const struct error *error) {
+    log_event(&daemon->log, LOG_LEVEL_ERROR, "reload_failed", log_str("error", error->text));
+}
+
+static void log_change(const struct daemon *daemon, const struct setting *setting,
+                       const struct settings *settings) {
+    struct buffer value = {0};
+    setting_format(setting, &settings->options, &value);
+    log_event(&daemon->log, LOG_LEVEL_WARN, "setting_changed", log_str("setting", setting->key),
+              log_span("value", buffer_span(&value)),
+              log_str("effect", setting->reloads ? "now" : "after_restart"));
+    buffer_clear(&value);
+}
+
+/* Reads everything anew; what is broken leaves all as it is. */
+static void reload(struct daemon *daemon) {
+    struct settings wanted;
+    enum settings_action action;
     struct error error;
-    if (server_open(options, &log, &server, &error) != ERR_OK) {
-        log_event(&log, LOG_LEVEL_ERROR, "start_failed", log_str("error", error.text));
+    if (settings_load(daemon->argument_count, daemon->arguments, &wanted, &action, &error) !=
+            ERR_OK ||
+        server_reload(daemon->server, &wanted.options, &error) != ERR_OK) {
+        log_reload_failure(daemon, &error);
+        return;
+    }
+    daemon->log.level_min = wanted.options.log_level;
+    int64_t changed = 0;
+    int64_t waiting = 0;
+    for (size_t i = 0; i < settings_count(); i++) {
+        const struct setting *setting = settings_at(i);
+        if (setting_equal(setting, &wanted.options, &daemon->running.options))
+            continue;
+        log_change(daemon, setting, &wanted);
+        changed += setting->reloads;
+        waiting += !setting->reloads;
+        if (setting->reloads)
+            setting_copy(setting, &wanted.options, &daemon->running.options);
+    }
+    log_event(&daemon->log, LOG_LEVEL_WARN, "reloaded", log_i64("changed", changed),
+              log_i64("after_restart", waiting));
+}
+
+static int serve(struct daemon *daemon, const sigset_t *signals) {
+    struct error error;
+    CLEANUP(cleanup_server) struct server *server = NULL;
+    if (server_open(&daemon->started.options, &daemon->log, &server, &error) != ERR_OK) {
+        log_event(&daemon->log, LOG_LEVEL_ERROR, "start_failed", log_str("error", error.text));
         return 1;
     }
+    daemon->server = server;
     int signal_number = 0;
-    sigwait(&stops, &signal_number);
-    log_event(&log, LOG_LEVEL_INFO, "stopping", log_str("signal", sigabbrev_np(signal_number)));
+    while (sigwait(signals, &signal_number) == 0 && signal_number == SIGHUP)
+        reload(daemon);
+    log_event(&daemon->log, LOG_LEVEL_INFO, "stopping",
+              log_str("signal", sigabbrev_np(signal_number)));
     server_stop(server, STOP_GRACE_MS);
     server_free(TAKE(server));
-    log_event(&log, LOG_LEVEL_INFO, "stopped", log_i64("signal", signal_number));
+    log_event(&daemon->log, LOG_LEVEL_INFO, "stopped", log_i64("signal", signal_number));
     return 0;
+}
+
+static int run(int argument_count, char **arguments, const struct settings *settings) {
+    sigset_t signals = block_signals();
+    raise_descriptor_limit();
+    struct daemon daemon = {
+        .argument_count = argument_count,
+        .arguments = arguments,
+        .log = {.fd = STDERR_FILENO, .level_min = settings->options.log_level},
+        .started = *settings,
+        .running = *settings,
+    };
+    return serve(&daemon, &signals);
 }
 
 static int print_config(const struct settings *settings) {
@@ -86,5 +151,5 @@ int main(int argument_count, char **arguments) {
     case SETTINGS_RUN:
         break;
     }
-    return run(&settings.options);
+    return run(argument_count, arguments, &settings);
 }

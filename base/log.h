@@ -20,7 +20,7 @@ enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERRO
 
 struct log {
     int fd;
-    enum log_level level_min;
+    _Atomic(enum log_level) level_min; /* may change while others log */
 };
 
 struct log_field {

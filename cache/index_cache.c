@@ -278,17 +278,31 @@ static enum err open_files(struct index_cache *cache, int data_directory, struct
     return err == ERR_OK ? index_cache_scan(cache, error) : err;
 }
 
+static struct index_cache_limits complete(const struct index_cache_limits *limits) {
+    struct index_cache_limits full = *limits;
+    if (full.disk_size_max == 0)
+        full.disk_size_max = DISK_SIZE_MAX_DEFAULT;
+    if (full.mapped_size_max == 0)
+        full.mapped_size_max = MAPPED_SIZE_MAX_DEFAULT;
+    return full;
+}
+
+void index_cache_limit(struct index_cache *cache, const struct index_cache_limits *limits) {
+    struct index_handle_list dead = TAILQ_HEAD_INITIALIZER(dead);
+    pthread_mutex_lock(&cache->mutex);
+    cache->limits = complete(limits);
+    index_cache_evict_files(cache, NULL, &dead);
+    evict_maps(cache, &dead);
+    index_cache_unlock(cache, &dead);
+}
+
 enum err index_cache_open(int data_directory, const struct index_cache_limits *limits,
                           struct index_cache **ret_cache, struct error *error) {
     CLEANUP(cleanup_index_cache) struct index_cache *cache = calloc(1, sizeof(*cache));
     if (!cache)
         return error_set(error, ERR_NO_MEMORY, "no memory for the index cache");
     cache->root = cache->temp = -1;
-    cache->limits = *limits;
-    if (cache->limits.disk_size_max == 0)
-        cache->limits.disk_size_max = DISK_SIZE_MAX_DEFAULT;
-    if (cache->limits.mapped_size_max == 0)
-        cache->limits.mapped_size_max = MAPPED_SIZE_MAX_DEFAULT;
+    cache->limits = complete(limits);
     pthread_mutex_init(&cache->mutex, NULL);
     pthread_cond_init(&cache->opened, NULL);
     TAILQ_INIT(&cache->used);

@@ -32,6 +32,9 @@ enum err index_cache_open(int data_directory, const struct index_cache_limits *l
 void index_cache_free(struct index_cache *cache);
 DEFINE_CLEANUP(index_cache, struct index_cache, index_cache_free)
 
+/* New bounds; what is over them goes at once. */
+void index_cache_limit(struct index_cache *cache, const struct index_cache_limits *limits);
+
 /* ERR_NOT_FOUND: not built, or evicted. A damaged file is removed and is ERR_NOT_FOUND too, so
  * that the caller asks for a rebuild. */
 enum err index_cache_acquire(struct index_cache *cache, const struct digest *key,

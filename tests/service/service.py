@@ -134,7 +134,7 @@ class Service:
         self.program = os.path.join(BUILD, *(["faults"] if faults else []), "symbolizerd")
         self.directory = tempfile.mkdtemp(prefix="symbolizer-test-")
         self.data_directory = os.path.join(self.directory, "data")
-        self.arguments = [*arguments, "--log-level", log_level]
+        self.arguments = [*arguments, *(["--log-level", log_level] if log_level else [])]
         self.environment = environment or {}
         self.channels = []
         self.process = None

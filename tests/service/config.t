@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""The settings of symbolizerd: file, flags, what it says of them, SIGHUP, and the lock."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import service
+from service import Tap
+
+PROGRAM = os.path.join(service.BUILD, "symbolizerd")
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True,
+                          timeout=service.PATIENCE_S)
+
+
+def write(directory, text):
+    path = os.path.join(directory, "symbolizerd.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def printed(*arguments):
+    """{key: (value, origin)} of --print-config."""
+    values, section = {}, ""
+    for line in run("--print-config", *arguments).stdout.splitlines():
+        if re.fullmatch(r"\w+:", line):
+            section = line.replace(":", ".")
+            continue
+        match = re.fullmatch(r"( *)(# )?(\w+): (.*?) +# (default|file|flag --\S+)", line)
+        key = (section if match.group(1) else "") + match.group(3)
+        values[key] = (match.group(4), match.group(5))
+    return values
+
+
+def check_files(tap, directory):
+    unknown = run("--check-config", "--config", write(directory, "log:\n  levle: info\n"))
+    tap.ok(unknown.returncode == 2 and
+           "symbolizerd.yaml:2:3: unknown key \"log.levle\"; is log.level meant?" in unknown.stderr,
+           "an unknown key is refused with its line and the nearest key", unknown.stderr)
+    good = write(directory, "log: {level: warn}\nworkers: {count: 3}\n")
+    checked = run("--check-config", "--config", good)
+    tap.ok((checked.returncode, checked.stdout, checked.stderr) == (0, "", ""),
+           "a good file is checked in silence", checked.stderr)
+    flag = run("--check-config", "--config", good, "--workers=0")
+    tap.ok(flag.returncode == 2 and "--workers" in flag.stderr,
+           "a bad flag is refused by --check-config", flag.stderr)
+    missing = run("--check-config", "--config", os.path.join(directory, "none.yaml"))
+    tap.ok(missing.returncode == 2 and "No such file" in missing.stderr,
+           "a file that is not there is refused", missing.stderr)
+    unmade = os.path.join(directory, "unmade")
+    tap.ok(run("--check-config", "--data-dir", unmade).returncode == 0 and
+           not os.path.exists(unmade), "--check-config makes nothing")
+
+
+def check_precedence(tap, directory):
+    path = write(directory, "log: {level: warn}\nuploads: {max_size: 3MiB}\n")
+    values = printed("--config", path, "--log-level=error")
+    tap.ok(values["log.level"] == ("error", "flag --log-level"), "a flag stands over the file",
+           str(values))
+    tap.ok(values["uploads.max_size"] == ("3MiB", "file"), "the file stands over a default",
+           str(values))
+    tap.ok(values["workers.deadline"] == ("10m", "default"), "the rest are defaults", str(values))
+
+
+def check_round_trip(tap, directory):
+    first = run("--print-config", "--data-dir", "/srv/a \"b\" #c", "--http-listen=[::1]:7",
+                "--max-upload-size=1025", "--workers=9", "--allow-remote", "--log-level=debug")
+    second = run("--print-config", "--config", write(directory, first.stdout))
+    bare = [re.sub(r" +# (default|file|flag.*)$", "", text.stdout, flags=re.M)
+            for text in (first, second)]
+    tap.ok(first.returncode == 0 and bare[0] == bare[1] and len(bare[0]) > 200,
+           "what --print-config prints is read back as the same", second.stdout + second.stderr)
+
+
+def reload(server, count):
+    server.process.send_signal(signal.SIGHUP)
+    return server.wait_for_event("reloaded", count=count)
+
+
+def check_reload(tap, directory):
+    path = write(directory, "log: {level: info}\n")
+    with service.Service(["--config", path], log_level=None) as server:
+        server.http("GET", "/healthz")
+        tap.ok(not server.events_of("http_request"), "at level info good requests are not logged")
+        write(directory, "log: {level: debug}\nworkers: {count: 5}\nindexes: {cache_size: 1MiB}\n")
+        done = reload(server, 1)
+        tap.ok((done["changed"], done["after_restart"]) == ("2", "1"),
+               "SIGHUP says how much changed", str(done))
+        changes = {event["setting"]: (event["value"], event["effect"])
+                   for event in server.events_of("setting_changed")}
+        tap.ok(changes == {"log.level": ("debug", "now"), "workers.count": ("5", "after_restart"),
+                           "indexes.cache_size": ("1MiB", "now")},
+               "SIGHUP names what changed and what needs a restart", str(changes))
+        server.http("GET", "/healthz")
+        tap.ok(bool(server.wait_for_event("http_request")), "the new level is in effect")
+        write(directory, "log:\n  level: [warn]\n")
+        server.process.send_signal(signal.SIGHUP)
+        failed = server.wait_for_event("reload_failed")
+        before = len(server.events_of("http_request"))
+        server.http("GET", "/healthz")
+        tap.ok(":2:10: log.level has a list" in failed["error"] and
+               bool(server.wait_for_event("http_request", count=before + 1)),
+               "a broken file is told and changes nothing", str(failed))
+        write(directory, "log: {level: debug}\nworkers: {count: 5}\nindexes: {cache_size: 1MiB}\n")
+        again = reload(server, 2)
+        tap.ok((again["changed"], again["after_restart"]) == ("0", "1"),
+               "what needs a restart is named until there is one", str(again))
+        tap.ok(server.stop() == 0, "SIGTERM still ends the server")
+
+
+def check_lock(tap):
+    with service.Service() as server:
+        other = run("--data-dir", server.data_directory, "--http-listen=127.0.0.1:0",
+                    "--grpc-listen=127.0.0.1:0")
+        tap.ok(other.returncode == 1 and "another server uses the data directory" in other.stderr,
+               "a second server on the same data directory does not start", other.stderr)
+        server.kill()
+        server.start()
+        tap.ok(server.http("GET", "/healthz")[0] == 200, "the lock dies with its server")
+
+
+def main():
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="symbolizer-test-") as directory:
+        check_files(tap, directory)
+        check_precedence(tap, directory)
+        check_round_trip(tap, directory)
+        check_reload(tap, directory)
+    check_lock(tap)
+    tap.finish()
+
+
+main()
