@@ -99,6 +99,7 @@ static enum log_level level_of(enum log_level level, enum err err) {
 void debuginfo_log(const struct debuginfo_service *service, const struct request_context *context,
                    enum log_level level, const struct debuginfo_record *record, enum err err,
                    const struct error *error) {
+    metrics_count_call(service->metrics, record->method, error_map_grpc(err));
     log_event(service->log, level_of(level, err), "rpc", log_str("method", record->method),
               log_str("code", grpc_status_name(error_map_grpc(err))),
               log_str("build_id", record->build_id), log_str("upload_id", record->upload_id),
@@ -296,6 +297,7 @@ enum err debuginfo_service_new(const struct debuginfo_service_config *config,
     service->ingest = config->ingest;
     service->pool = config->pool;
     service->log = config->log;
+    service->metrics = config->metrics;
     service->urls = config->urls;
     for (size_t i = 0; i < DEBUGINFO_UNARY_COUNT; i++) {
         service->unary[i] = (struct grpc_unary){unary[i].handle, service, config->pool};

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "api/metrics.h"
 #include "api/upload_url.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -18,6 +19,7 @@ struct debuginfo_service_config {
     struct ingest *ingest;
     struct task_pool *pool; /* for steps that block */
     const struct log *log;
+    struct metrics *metrics;
     const struct upload_urls *urls; /* NULL: bytes come by the Upload method; else they come to
                                      * signed URLs, and that method is not implemented */
 };

@@ -14,6 +14,7 @@ struct debuginfo_service {
     struct ingest *ingest;
     struct task_pool *pool;
     const struct log *log;
+    struct metrics *metrics;
     const struct upload_urls *urls;
     struct grpc_unary unary[DEBUGINFO_UNARY_COUNT];
     struct grpc_method methods[DEBUGINFO_UNARY_COUNT + 1];
@@ -55,6 +56,7 @@ struct debuginfo_record {
     int64_t started_ms; /* clock_mono_ms() */
 };
 
+/* Logs and counts an answered call. */
 void debuginfo_log(const struct debuginfo_service *service, const struct request_context *context,
                    enum log_level level, const struct debuginfo_record *record, enum err err,
                    const struct error *error);

@@ -172,21 +172,21 @@ static void handle_metrics(struct http_exchange *exchange, void *argument) {
     for (size_t i = 0; i < ARRAY_SIZE(routes); i++)
         names[i] = routes[i].path;
     names[ARRAY_SIZE(routes)] = "other";
-    struct metrics_sources sources = {
-        .ingest = api->ingest,
-        .builds = api->resolver.builds,
-        .indexes = api->resolver.indexes,
-        .route_names = names,
-        .route_count = ARRAY_SIZE(names),
-    };
-    metrics_render(api->metrics, &sources, &body);
+    struct metrics_snapshot snapshot;
+    metrics_snapshot_read(&api->sources, &snapshot);
+    snapshot.http_connections = http_exchange_connection_count(exchange);
+    snapshot.route_names = names;
+    snapshot.route_count = ARRAY_SIZE(names);
+    metrics_render(api->metrics, &snapshot, &body);
     http_exchange_reply(exchange, 200, metrics_type, &body);
 }
 
 static void observe(const struct http_outcome *outcome, void *argument) {
     struct http_api *api = argument;
     metrics_count_request(api->metrics, outcome->route, outcome->status);
-    enum log_level level = outcome->status >= 500 ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG;
+    enum log_level level = outcome->status >= 500 ? LOG_LEVEL_WARN
+                           : api->access_log      ? LOG_LEVEL_INFO
+                                                  : LOG_LEVEL_DEBUG;
     const char *path = outcome->route < ARRAY_SIZE(routes) ? routes[outcome->route].path : "other";
     log_event(
         api->log, level, "http_request", log_str("method", outcome->method), log_str("path", path),

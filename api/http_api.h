@@ -20,7 +20,9 @@ struct http_api {
     struct task_pool *pool;
     struct ingest *ingest;
     struct metrics *metrics;
+    struct metrics_sources sources;
     const struct log *log;
+    bool access_log; /* each request is an event at level info */
 };
 
 /* Fills in the routes, argument and observer of a server's configuration. */

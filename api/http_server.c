@@ -337,6 +337,12 @@ enum err http_server_open(const struct http_server_config *config, struct http_s
     return err;
 }
 
+unsigned http_exchange_connection_count(const struct http_exchange *exchange) {
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(exchange->server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info ? info->num_connections : 0;
+}
+
 uint16_t http_server_port(const struct http_server *server) {
     return server->port;
 }

@@ -76,6 +76,9 @@ enum err http_server_open(const struct http_server_config *config, struct http_s
                           struct error *error);
 uint16_t http_server_port(const struct http_server *server);
 
+/* The connections that are open at the server of this exchange. */
+unsigned http_exchange_connection_count(const struct http_exchange *exchange);
+
 /* Stops listening and lets exchanges end for up to grace_ms; handlers are always waited for, so
  * that whoever holds an exchange must end it first. Then closes and joins. */
 void http_server_stop(struct http_server *server, int64_t grace_ms);

@@ -142,6 +142,9 @@ static unsigned cpu_count(void) {
 }
 
 static enum err open_threads(struct server *server, struct error *error) {
+    server->metrics = metrics_new();
+    if (!server->metrics)
+        return error_set(error, ERR_NO_MEMORY, "no memory for metrics");
     enum err err = task_pool_new(cpu_count(), QUERY_QUEUE_MAX, &server->queries, error);
     if (err == ERR_OK)
         err = task_pool_new(UPLOAD_THREADS, UPLOAD_QUEUE_MAX, &server->uploads, error);
@@ -156,17 +159,29 @@ static void log_listening(const struct server *server, const char *protocol, con
               log_str("address", address), log_i64("port", port));
 }
 
+static struct metrics_sources metrics_sources(const struct server *server) {
+    return (struct metrics_sources){
+        .catalog = server->catalog,
+        .indexes = server->indexes,
+        .compactor = server->compactor,
+        .builds = server->builds,
+        .ingest = server->ingest,
+        .grpc = server->grpc,
+        .queries = server->queries,
+        .uploads = server->uploads,
+    };
+}
+
 static enum err open_http(struct server *server, struct error *error) {
-    server->metrics = metrics_new();
-    if (!server->metrics)
-        return error_set(error, ERR_NO_MEMORY, "no memory for metrics");
     server->api = (struct http_api){
         .resolver = {server->catalog, server->builds, server->indexes},
         .waiter = server->waiter,
         .pool = server->queries,
         .ingest = server->ingest,
         .metrics = server->metrics,
+        .sources = metrics_sources(server),
         .log = server->log,
+        .access_log = server->options->http_access_log,
     };
     struct http_server_config config = {
         .address = server->options->http.address,
@@ -184,6 +199,7 @@ static enum err open_grpc(struct server *server, struct error *error) {
         .ingest = server->ingest,
         .pool = server->uploads,
         .log = server->log,
+        .metrics = server->metrics,
     };
     enum err err = debuginfo_service_new(&debuginfo, &server->debuginfo, error);
     if (err != ERR_OK)

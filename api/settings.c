@@ -80,7 +80,9 @@ static const struct setting table[] = {
      .type = SETTING_BOOL,
      AT(http_access_log),
      .fallback = "false",
-     .words = "one log line for each HTTP request, whatever the log level"},
+     .words = "logs each HTTP request at level info; otherwise at level debug, or warn when it "
+              "fails by our "
+              "fault"},
     {.key = "uploads.strategy",
      .flag = "upload-strategy",
      .type = SETTING_CHOICE,

@@ -140,6 +140,7 @@ static void finish_module(struct symbolize_json *json) {
     for (size_t i = 0; result->hits && i < current_module(json)->address_count; i++)
         misses[result->hits[i].miss]++;
     metrics_count_misses(json->metrics, misses);
+    metrics_count_module(json->metrics, result->state.status);
     if (result->state.handle)
         symbolize_result_release(result);
     json_writer_array_end(&json->writer);

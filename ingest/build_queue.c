@@ -154,6 +154,16 @@ static void count_end(struct build_queue *queue, enum build_state state) {
     assert(!"a build ended in a state that is no end");
 }
 
+static void count_time(struct build_queue *queue, uint64_t build_ms) {
+    static const uint64_t bounds_ms[] = BUILD_TIME_BOUNDS_MS;
+    _Static_assert(ARRAY_SIZE(bounds_ms) + 1 == BUILD_TIME_COUNT, "one count for each, and above");
+    size_t place = 0;
+    while (place < ARRAY_SIZE(bounds_ms) && build_ms > bounds_ms[place])
+        place++;
+    queue->stats.build_times[place]++;
+    queue->stats.build_ms_sum += build_ms;
+}
+
 static void end_task(struct build_queue *queue, struct task *task) {
     struct task **link = find(queue, task->tenant, &task->key);
     assert(*link == task);
@@ -182,7 +192,7 @@ static void run_task(struct build_queue *queue, struct task *task) {
             count_end(queue, result.state);
             /* Another set of objects may have been queued in its place. */
             queue->more_queued |= result.state != BUILD_OK;
-            queue->stats.build_ms_sum += (uint64_t)(now_ms - started_ms);
+            count_time(queue, (uint64_t)(now_ms - started_ms));
         }
         end_task(queue, task);
     }

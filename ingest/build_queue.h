@@ -66,6 +66,11 @@ enum err build_queue_rebuild(struct build_queue *queue, const char *tenant,
 bool build_queue_wait(struct build_queue *queue, const char *tenant, const struct digest *key,
                       int64_t deadline_mono_ms);
 
+/* Upper bounds of the counts of build times, in milliseconds; longer ones are in the last count. */
+#define BUILD_TIME_BOUNDS_MS                                                                       \
+    { 10, 50, 100, 500, 1000, 5000, 10000, 30000, 60000, 300000 }
+#define BUILD_TIME_COUNT 11
+
 struct build_queue_stats {
     uint64_t queued;
     uint64_t running;
@@ -74,7 +79,8 @@ struct build_queue_stats {
     uint64_t unsupported;
     uint64_t killed;
     uint64_t failed;
-    uint64_t build_ms_sum; /* over all that ended */
+    uint64_t build_ms_sum;                  /* over all that ended */
+    uint64_t build_times[BUILD_TIME_COUNT]; /* how many took at most so long; not summed up */
 };
 
 void build_queue_stats_read(struct build_queue *queue, struct build_queue_stats *ret_stats);

@@ -129,6 +129,17 @@ uint16_t grpc_server_port(const struct grpc_server *server) {
     return server->port;
 }
 
+void grpc_server_stats_read(struct grpc_server *server, struct grpc_server_stats *ret_stats) {
+    struct grpc_server_stats stats = {.connections = atomic_load(&server->shared.connection_count)};
+    for (unsigned i = 0; i < server->loop_count; i++) {
+        struct grpc_loop *loop = &server->loops[i];
+        pthread_mutex_lock(&loop->mutex);
+        stats.calls += loop->call_count;
+        pthread_mutex_unlock(&loop->mutex);
+    }
+    *ret_stats = stats;
+}
+
 void grpc_server_stop(struct grpc_server *server, int64_t grace_ms) {
     if (server->stopped)
         return;

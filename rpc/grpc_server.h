@@ -37,6 +37,13 @@ enum err grpc_server_open(const struct grpc_server_config *config,
                           struct grpc_server **ret_server, struct error *error);
 uint16_t grpc_server_port(const struct grpc_server *server);
 
+struct grpc_server_stats {
+    uint64_t connections; /* open now */
+    uint64_t calls;       /* open now */
+};
+
+void grpc_server_stats_read(struct grpc_server *server, struct grpc_server_stats *ret_stats);
+
 /* GOAWAY, lets open calls end for up to grace_ms, then closes and joins. */
 void grpc_server_stop(struct grpc_server *server, int64_t grace_ms);
 void grpc_server_free(struct grpc_server *server);
