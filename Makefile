@@ -83,8 +83,8 @@ SERVER_LIBS := -lmicrohttpd -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 -lyaml -l
 	-lnettle
 WORKER_LIBS := -ldw -lelf -ldeflate -lzstd -liberty -lz -lnettle
 CLI_LIBS := $(WORKER_LIBS) -ljansson
-REMOTE_LIBS := -lnghttp2 -lprotobuf-c -lelf -ldeflate -lzstd -lnettle -ljansson
-ALL_LIBS := -lmicrohttpd -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 -lyaml $(WORKER_LIBS)
+REMOTE_LIBS := -lcurl -lnghttp2 -lprotobuf-c -lelf -ldeflate -lzstd -lnettle -ljansson
+ALL_LIBS := -lcurl -lmicrohttpd -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 -lyaml $(WORKER_LIBS)
 
 # $(1): program, $(2): its main, $(3): modules, $(4): libraries
 define PROGRAM_RULE

@@ -2,7 +2,7 @@
  * one object a line for questions from standard input; indented by two with --pretty-print. */
 #include <inttypes.h>
 
-#include "base/utf8.h"
+#include "cli/json_text.h"
 #include "cli/output.h"
 
 /* Writes one value after another; knows where commas and, if pretty, line breaks go. */
@@ -11,48 +11,6 @@ struct json {
     unsigned depth;
     bool is_first; /* of the object or array that is open */
 };
-
-static void write_escaped(FILE *stream, unsigned char byte) {
-    switch (byte) {
-    case '"':
-        fputs("\\\"", stream);
-        return;
-    case '\\':
-        fputs("\\\\", stream);
-        return;
-    case '\t':
-        fputs("\\t", stream);
-        return;
-    case '\n':
-        fputs("\\n", stream);
-        return;
-    case '\r':
-        fputs("\\r", stream);
-        return;
-    default:
-        if (byte < 0x20)
-            fprintf(stream, "\\u%04x", byte);
-        else
-            fputc(byte, stream);
-    }
-}
-
-/* Bytes that are no UTF-8 become U+FFFD, one for each. */
-static void write_string(const struct json *json, struct span text) {
-    FILE *stream = json->output->stream;
-    fputc('"', stream);
-    for (size_t i = 0; i < text.size;) {
-        size_t size = utf8_character_size(span_of(text.data + i, text.size - i));
-        if (size == 0)
-            fputs("\xef\xbf\xbd", stream);
-        else if (size == 1)
-            write_escaped(stream, (unsigned char)text.data[i]);
-        else
-            fwrite(text.data + i, 1, size, stream);
-        i += size ? size : 1;
-    }
-    fputc('"', stream);
-}
 
 static void break_line(const struct json *json) {
     if (json->output->options->pretty)
@@ -88,7 +46,7 @@ static void key(struct json *json, const char *name) {
 
 static void string_member(struct json *json, const char *name, struct span value) {
     key(json, name);
-    write_string(json, value);
+    json_text_write(json->output->stream, value);
 }
 
 static void number_member(struct json *json, const char *name, uint32_t value) {

@@ -57,7 +57,14 @@ static enum err read_reply(struct grpc_reply *reply, const ProtobufCMessageDescr
     return err;
 }
 
-static enum err call(struct grpc_client *client, const char *path, int64_t timeout_ms,
+/* The call's own bound, or the session's if that is nearer. */
+static enum err bounded(const struct remote_session *session, int64_t *timeout_ms,
+                        struct error *error) {
+    *timeout_ms = remote_retry_left_ms(&session->retry, *timeout_ms);
+    return *timeout_ms > 0 ? ERR_OK : error_set(error, ERR_TIMEOUT, "the time for it is over");
+}
+
+static enum err call(struct remote_session *session, const char *path, int64_t timeout_ms,
                      const ProtobufCMessage *request, const ProtobufCMessageDescriptor *descriptor,
                      struct remote_answer *answer, ProtobufCMessage **ret_message,
                      struct error *error) {
@@ -66,17 +73,44 @@ static enum err call(struct grpc_client *client, const char *path, int64_t timeo
     if (err != ERR_OK)
         return err;
     struct grpc_reply reply;
-    err = grpc_client_unary(client, path, buffer_span(&bytes), timeout_ms, &reply, error);
+    err = bounded(session, &timeout_ms, error);
+    if (err == ERR_OK)
+        err = grpc_client_unary(session->client, path, buffer_span(&bytes), timeout_ms, &reply,
+                                error);
     buffer_clear(&bytes);
     if (err == ERR_OK)
         err = read_reply(&reply, descriptor, answer, ret_message, error);
     return err;
 }
 
+static const char *const type_names[] = {"debuginfo", "executable", "sources", "source_map"};
+
+const char *remote_type_name(enum remote_type type) {
+    return type_names[type];
+}
+
+bool remote_type_from_name(const char *name, enum remote_type *ret_type) {
+    for (size_t i = 0; i < ARRAY_SIZE(type_names); i++) {
+        if (strcmp(name, type_names[i]) == 0) {
+            *ret_type = (enum remote_type)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static Parca__Debuginfo__V1alpha1__DebuginfoType wire_type(enum remote_type type) {
-    return type == REMOTE_EXECUTABLE
-               ? PARCA__DEBUGINFO__V1ALPHA1__DEBUGINFO_TYPE__DEBUGINFO_TYPE_EXECUTABLE
-               : PARCA__DEBUGINFO__V1ALPHA1__DEBUGINFO_TYPE__DEBUGINFO_TYPE_DEBUGINFO_UNSPECIFIED;
+    switch (type) {
+    case REMOTE_EXECUTABLE:
+        return PARCA__DEBUGINFO__V1ALPHA1__DEBUGINFO_TYPE__DEBUGINFO_TYPE_EXECUTABLE;
+    case REMOTE_SOURCES:
+        return PARCA__DEBUGINFO__V1ALPHA1__DEBUGINFO_TYPE__DEBUGINFO_TYPE_SOURCES;
+    case REMOTE_SOURCE_MAP:
+        return PARCA__DEBUGINFO__V1ALPHA1__DEBUGINFO_TYPE__DEBUGINFO_TYPE_SOURCE_MAP;
+    case REMOTE_DEBUGINFO:
+        break;
+    }
+    return PARCA__DEBUGINFO__V1ALPHA1__DEBUGINFO_TYPE__DEBUGINFO_TYPE_DEBUGINFO_UNSPECIFIED;
 }
 
 static Parca__Debuginfo__V1alpha1__BuildIDType wire_id_type(const struct binary_id *id) {
@@ -92,17 +126,17 @@ static Parca__Debuginfo__V1alpha1__BuildIDType wire_id_type(const struct binary_
     }
 }
 
-enum err remote_should_initiate(struct grpc_client *client, const struct remote_object *object,
+enum err remote_should_initiate(struct remote_session *session, const struct remote_object *object,
                                 struct remote_answer *ret_answer, struct error *error) {
     Parca__Debuginfo__V1alpha1__ShouldInitiateUploadRequest request =
         PARCA__DEBUGINFO__V1ALPHA1__SHOULD_INITIATE_UPLOAD_REQUEST__INIT;
     request.build_id = (char *)object->id.text;
     request.build_id_type = wire_id_type(&object->id);
-    request.hash = (char *)object->htlhash.text;
+    request.hash = (char *)object->hash;
     request.type = wire_type(object->type);
     request.force = object->force;
     CLEANUP(free_message) ProtobufCMessage *message = NULL;
-    enum err err = call(client, SERVICE "ShouldInitiateUpload", QUESTION_TIMEOUT_MS, &request.base,
+    enum err err = call(session, SERVICE "ShouldInitiateUpload", QUESTION_TIMEOUT_MS, &request.base,
                         &parca__debuginfo__v1alpha1__should_initiate_upload_response__descriptor,
                         ret_answer, &message, error);
     if (err == ERR_OK && message) {
@@ -120,27 +154,36 @@ static enum err read_instructions(const ProtobufCMessage *message, struct remote
         response->upload_instructions;
     if (!instructions || strlen(instructions->upload_id) >= sizeof(answer->upload_id))
         return error_set(error, ERR_MALFORMED, "the server's answer has no upload instructions");
-    if (instructions->upload_strategy !=
-        PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__UPLOAD_STRATEGY__UPLOAD_STRATEGY_GRPC)
-        return error_set(error, ERR_UNSUPPORTED,
-                         "the server wants the file by another way than gRPC (strategy %d)",
-                         (int)instructions->upload_strategy);
     snprintf(answer->upload_id, sizeof(answer->upload_id), "%s", instructions->upload_id);
+    switch (instructions->upload_strategy) {
+    case PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__UPLOAD_STRATEGY__UPLOAD_STRATEGY_GRPC:
+        return ERR_OK;
+    case PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__UPLOAD_STRATEGY__UPLOAD_STRATEGY_SIGNED_URL:
+        break;
+    default:
+        return error_set(error, ERR_UNSUPPORTED,
+                         "the server wants the file in a way that is not known (strategy %d)",
+                         (int)instructions->upload_strategy);
+    }
+    size_t size = strlen(instructions->signed_url);
+    if (size == 0 || size >= sizeof(answer->signed_url))
+        return error_set(error, ERR_MALFORMED, "the server's answer has no URL that can be used");
+    memcpy(answer->signed_url, instructions->signed_url, size + 1);
     return ERR_OK;
 }
 
-enum err remote_initiate(struct grpc_client *client, const struct remote_object *object,
+enum err remote_initiate(struct remote_session *session, const struct remote_object *object,
                          struct remote_answer *ret_answer, struct error *error) {
     Parca__Debuginfo__V1alpha1__InitiateUploadRequest request =
         PARCA__DEBUGINFO__V1ALPHA1__INITIATE_UPLOAD_REQUEST__INIT;
     request.build_id = (char *)object->id.text;
     request.build_id_type = wire_id_type(&object->id);
-    request.hash = (char *)object->htlhash.text;
+    request.hash = (char *)object->hash;
     request.size = (int64_t)object->bytes.size;
     request.type = wire_type(object->type);
     request.force = object->force;
     CLEANUP(free_message) ProtobufCMessage *message = NULL;
-    enum err err = call(client, SERVICE "InitiateUpload", QUESTION_TIMEOUT_MS, &request.base,
+    enum err err = call(session, SERVICE "InitiateUpload", QUESTION_TIMEOUT_MS, &request.base,
                         &parca__debuginfo__v1alpha1__initiate_upload_response__descriptor,
                         ret_answer, &message, error);
     if (err == ERR_OK && message)
@@ -183,41 +226,57 @@ static enum err send_chunk(struct grpc_client_call *stream, struct span chunk,
     return grpc_client_call_send(stream, parts, ARRAY_SIZE(parts), error);
 }
 
-static enum err send_all(struct grpc_client_call *stream, const struct remote_object *object,
-                         const char *upload_id, struct error *error) {
+/* *ret_sent counts also when it fails. */
+static enum err send_all(struct grpc_client_call *stream, struct remote_session *session,
+                         const struct remote_object *object, const char *upload_id,
+                         uint64_t *ret_sent, struct error *error) {
     enum err err = send_info(stream, object, upload_id, error);
     struct span rest = object->bytes;
     while (err == ERR_OK && rest.size > 0) {
         size_t size = rest.size < CHUNK_SIZE_MAX ? rest.size : CHUNK_SIZE_MAX;
         err = send_chunk(stream, span_of(rest.data, size), error);
         rest = span_of(rest.data + size, rest.size - size);
+        *ret_sent += size;
+        progress_move(session->progress, (int64_t)size);
     }
     return err;
 }
 
-enum err remote_send(struct grpc_client *client, const struct remote_object *object,
-                     const char *upload_id, struct remote_answer *ret_answer, struct error *error) {
-    CLEANUP(cleanup_grpc_client_call) struct grpc_client_call *stream = NULL;
-    CLEANUP(free_message) ProtobufCMessage *message = NULL;
-    struct grpc_reply reply;
-    enum err err = grpc_client_call_open(client, SERVICE "Upload", SEND_TIMEOUT_MS, &stream, error);
+static enum err stream(struct remote_session *session, const struct remote_object *object,
+                       const char *upload_id, uint64_t *ret_sent, struct grpc_reply *ret_reply,
+                       struct error *error) {
+    CLEANUP(cleanup_grpc_client_call) struct grpc_client_call *call = NULL;
+    int64_t timeout_ms = SEND_TIMEOUT_MS;
+    enum err err = bounded(session, &timeout_ms, error);
     if (err == ERR_OK)
-        err = send_all(stream, object, upload_id, error);
+        err = grpc_client_call_open(session->client, SERVICE "Upload", timeout_ms, &call, error);
+    if (err == ERR_OK)
+        err = send_all(call, session, object, upload_id, ret_sent, error);
     /* ERR_STATE: the server has refused it already, and says why. */
     if (err == ERR_OK || err == ERR_STATE)
-        err = grpc_client_call_finish(stream, &reply, error);
-    if (err != ERR_OK)
-        return err;
-    err = read_reply(&reply, &parca__debuginfo__v1alpha1__upload_response__descriptor, ret_answer,
-                     &message, error);
-    const Parca__Debuginfo__V1alpha1__UploadResponse *response = (const void *)message;
-    if (err == ERR_OK && response && response->size != object->bytes.size)
-        return error_set(error, ERR_MALFORMED, "the server says it got %llu of %zu bytes",
-                         (unsigned long long)response->size, object->bytes.size);
+        err = grpc_client_call_finish(call, ret_reply, error);
     return err;
 }
 
-enum err remote_finish(struct grpc_client *client, const struct remote_object *object,
+enum err remote_send(struct remote_session *session, const struct remote_object *object,
+                     const char *upload_id, struct remote_answer *ret_answer, struct error *error) {
+    CLEANUP(free_message) ProtobufCMessage *message = NULL;
+    struct grpc_reply reply;
+    uint64_t sent = 0;
+    enum err err = stream(session, object, upload_id, &sent, &reply, error);
+    if (err == ERR_OK)
+        err = read_reply(&reply, &parca__debuginfo__v1alpha1__upload_response__descriptor,
+                         ret_answer, &message, error);
+    const Parca__Debuginfo__V1alpha1__UploadResponse *response = (const void *)message;
+    if (err == ERR_OK && response && response->size != object->bytes.size)
+        err = error_set(error, ERR_MALFORMED, "the server says it got %llu of %zu bytes",
+                        (unsigned long long)response->size, object->bytes.size);
+    if (err != ERR_OK || ret_answer->status != GRPC_OK)
+        progress_move(session->progress, -(int64_t)sent);
+    return err;
+}
+
+enum err remote_finish(struct remote_session *session, const struct remote_object *object,
                        const char *upload_id, struct remote_answer *ret_answer,
                        struct error *error) {
     Parca__Debuginfo__V1alpha1__MarkUploadFinishedRequest request =
@@ -226,7 +285,7 @@ enum err remote_finish(struct grpc_client *client, const struct remote_object *o
     request.upload_id = (char *)upload_id;
     request.type = wire_type(object->type);
     CLEANUP(free_message) ProtobufCMessage *message = NULL;
-    return call(client, SERVICE "MarkUploadFinished", FINISH_TIMEOUT_MS, &request.base,
+    return call(session, SERVICE "MarkUploadFinished", FINISH_TIMEOUT_MS, &request.base,
                 &parca__debuginfo__v1alpha1__mark_upload_finished_response__descriptor, ret_answer,
                 &message, error);
 }

@@ -4,18 +4,25 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
+#include "cli/signed_put.h"
 #include "debuginfo/identity.h"
 
-#define TRIES_MAX 5
-#define IN_PROGRESS "A previous upload is still in-progress"
+#define CONNECT_TIMEOUT_MS ((int64_t)10 * 1000)
+/* The one sentence of the protocol that clients compare. */
+#define IN_PROGRESS                                                                                \
+    "A previous upload is still in-progress and not stale yet (only stale uploads can be "         \
+    "retried)."
 
 struct run {
-    struct grpc_client *client;
+    struct remote_uploader *uploader;
+    struct remote_session session;
     struct remote_object object;
     char upload_id[REMOTE_TEXT_SIZE];
+    char signed_url[REMOTE_URL_SIZE];
     struct remote_answer answer;
     struct remote_result *result;
 };
@@ -23,114 +30,200 @@ struct run {
 /* --- the four steps --------------------------------------------------------------------------- */
 
 static enum err ask(struct run *run, struct error *error) {
-    return remote_should_initiate(run->client, &run->object, &run->answer, error);
+    return remote_should_initiate(&run->session, &run->object, &run->answer, error);
 }
 
 static enum err initiate(struct run *run, struct error *error) {
-    return remote_initiate(run->client, &run->object, &run->answer, error);
+    return remote_initiate(&run->session, &run->object, &run->answer, error);
 }
 
 static enum err send_bytes(struct run *run, struct error *error) {
-    return remote_send(run->client, &run->object, run->upload_id, &run->answer, error);
+    if (run->signed_url[0])
+        return signed_put(&run->session, &run->object, run->signed_url, &run->answer, error);
+    return remote_send(&run->session, &run->object, run->upload_id, &run->answer, error);
 }
 
 static enum err finish(struct run *run, struct error *error) {
-    return remote_finish(run->client, &run->object, run->upload_id, &run->answer, error);
+    return remote_finish(&run->session, &run->object, run->upload_id, &run->answer, error);
 }
 
-/* The server asks to come again: with these codes only (facts of Parca's clients, too). */
-static bool is_temporary(enum grpc_status status) {
-    return status == GRPC_RESOURCE_EXHAUSTED || status == GRPC_UNAVAILABLE;
+/* --- one step, tried until it is decided --------------------------------------------------------
+ */
+
+static enum err connect_client(struct run *run, struct error *error) {
+    struct remote_uploader *uploader = run->uploader;
+    const struct remote_access *access = &uploader->options->access;
+    const struct grpc_client_config config = {
+        .url = access->server_url,
+        .authorization = access->authorization,
+        .headers = access->headers,
+        .header_count = access->header_count,
+        .connect_timeout_ms = remote_retry_left_ms(&run->session.retry, CONNECT_TIMEOUT_MS) + 1,
+    };
+    enum err err = ERR_OK;
+    if (!uploader->client)
+        err = grpc_client_open(&config, &uploader->client, error);
+    run->session.client = uploader->client;
+    return err;
 }
 
-static void pause_before(unsigned next_try) {
-    struct timespec left = {.tv_sec = 1 << (next_try - 1)};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR)
-        continue;
+void remote_uploader_close(struct remote_uploader *uploader) {
+    grpc_client_free(uploader->client);
+    uploader->client = NULL;
 }
 
-/* True when the server said OK and the next step may follow. */
-static bool step(struct run *run, const char *name,
-                 enum err (*call)(struct run *run, struct error *error)) {
-    struct error error;
-    struct remote_result *result = run->result;
-    enum err err = call(run, &error);
-    for (unsigned i = 1; i < TRIES_MAX && err == ERR_OK && is_temporary(run->answer.status); i++) {
-        pause_before(i);
-        err = call(run, &error);
-    }
-    if (err == ERR_OK && run->answer.status == GRPC_OK)
-        return true;
-    bool exists = err == ERR_OK && run->answer.status == GRPC_ALREADY_EXISTS;
-    result->outcome = exists ? REMOTE_ALREADY_THERE : REMOTE_FAILED;
+static enum err try_once(struct run *run, enum err (*call)(struct run *run, struct error *error),
+                         struct error *error) {
+    enum err err = connect_client(run, error);
+    if (err == ERR_OK)
+        err = call(run, error);
+    /* A client that failed without an answer is of no more use. */
     if (err != ERR_OK)
-        snprintf(result->text, sizeof(result->text), "%s: %.400s", name, error.text);
+        remote_uploader_close(run->uploader);
+    return err;
+}
+
+static bool is_temporary(enum err err, enum grpc_status status) {
+    if (err != ERR_OK)
+        return err == ERR_UNAVAILABLE || err == ERR_TIMEOUT;
+    return status == GRPC_RESOURCE_EXHAUSTED || status == GRPC_UNAVAILABLE ||
+           status == GRPC_DEADLINE_EXCEEDED;
+}
+
+static void describe(struct run *run, const char *name, enum err err, const struct error *error) {
+    struct remote_result *result = run->result;
+    if (err != ERR_OK)
+        snprintf(result->text, sizeof(result->text), "%s: %.400s", name, error->text);
     else
         snprintf(result->text, sizeof(result->text), "%s: %.400s (%s)", name, run->answer.text,
                  grpc_status_name(run->answer.status));
+}
+
+/* True when the server said OK and the next step may follow; else the result says what is wrong. */
+static bool step(struct run *run, const char *name,
+                 enum err (*call)(struct run *run, struct error *error)) {
+    struct error error;
+    enum err err = try_once(run, call, &error);
+    while (is_temporary(err, run->answer.status) && remote_retry_wait(&run->session.retry))
+        err = try_once(run, call, &error);
+    if (err == ERR_OK && run->answer.status == GRPC_OK)
+        return true;
+    bool exists = err == ERR_OK && run->answer.status == GRPC_ALREADY_EXISTS;
+    bool for_now = is_temporary(err, run->answer.status);
+    run->result->outcome = exists    ? REMOTE_ALREADY_THERE
+                           : for_now ? REMOTE_FAILED_FOR_NOW
+                                     : REMOTE_FAILED;
+    describe(run, name, err, &error);
+    return false;
+}
+
+/* --- one file -----------------------------------------------------------------------------------
+ */
+
+/* True when the server wants the file. Another client's unfinished upload may yet fail, so then the
+ * file is not there. */
+static bool is_wanted(struct run *run) {
+    if (!step(run, "ShouldInitiateUpload", ask))
+        return false;
+    if (run->answer.should_upload)
+        return true;
+    bool in_progress = strcmp(run->answer.text, IN_PROGRESS) == 0;
+    run->result->outcome = in_progress ? REMOTE_FAILED_FOR_NOW : REMOTE_ALREADY_THERE;
+    memcpy(run->result->text, run->answer.text, sizeof(run->result->text));
+    return false;
+}
+
+static bool begin(struct run *run) {
+    if (!step(run, "InitiateUpload", initiate)) {
+        /* The protocol's word for another upload that was initiated in between. */
+        if (run->answer.status == GRPC_FAILED_PRECONDITION)
+            run->result->outcome = REMOTE_FAILED_FOR_NOW;
+        return false;
+    }
+    memcpy(run->upload_id, run->answer.upload_id, sizeof(run->upload_id));
+    memcpy(run->signed_url, run->answer.signed_url, sizeof(run->signed_url));
+    return true;
+}
+
+/* A server that was restarted, or a signed URL that a broken try used up, knows this upload no
+ * more: after trouble such a refusal is worth one new beginning. */
+static bool should_begin_anew(const struct run *run, unsigned retries_before) {
+    enum grpc_status status = run->answer.status;
+    return run->result->outcome == REMOTE_FAILED && run->session.retry.count > retries_before &&
+           (status == GRPC_FAILED_PRECONDITION || status == GRPC_NOT_FOUND ||
+            status == GRPC_INVALID_ARGUMENT);
+}
+
+static bool transfer(struct run *run) {
+    if (!step(run, run->signed_url[0] ? "PUT" : "Upload", send_bytes))
+        return false;
+    if (step(run, "MarkUploadFinished", finish))
+        return true;
+    progress_move(run->session.progress, -(int64_t)run->object.bytes.size);
     return false;
 }
 
 static void run_steps(struct run *run) {
     struct remote_result *result = run->result;
-    if (!step(run, "ShouldInitiateUpload", ask))
+    unsigned retries_before = run->session.retry.count;
+    if (!is_wanted(run) || !begin(run))
         return;
-    if (!run->answer.should_upload) {
-        /* Another client's unfinished upload may yet fail, so the file is not there. */
-        bool in_progress = strncmp(run->answer.text, IN_PROGRESS, strlen(IN_PROGRESS)) == 0;
-        result->outcome = in_progress ? REMOTE_FAILED : REMOTE_ALREADY_THERE;
-        memcpy(result->text, run->answer.text, sizeof(result->text));
-        return;
-    }
-    if (!step(run, "InitiateUpload", initiate))
-        return;
-    memcpy(run->upload_id, run->answer.upload_id, sizeof(run->upload_id));
-    if (!step(run, "Upload", send_bytes) || !step(run, "MarkUploadFinished", finish))
+    bool is_done = transfer(run);
+    if (!is_done && should_begin_anew(run, retries_before) && is_wanted(run) && begin(run))
+        is_done = transfer(run);
+    if (!is_done)
         return;
     result->outcome = REMOTE_UPLOADED;
     result->size = run->object.bytes.size;
+    result->text[0] = '\0';
 }
 
-/* --- the file --------------------------------------------------------------------------------- */
-
-static enum err open_file(const char *path, struct elf_file **ret_file, struct error *error) {
-    CLEANUP(cleanup_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+static enum err map_file(const char *path, struct span *ret_bytes, struct error *error) {
+    CLEANUP(cleanup_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return error_set_errno(error, ERR_IO, errno, "cannot open it");
-    const struct elf_limits limits = {.inflated_size_max = 0};
-    return elf_file_open_fd(fd, &limits, ret_file, error);
+    enum err err = fd_map(fd, ret_bytes, error);
+    if (err == ERR_OK && ret_bytes->size == 0)
+        err = error_set(error, ERR_INVALID, "an empty file");
+    return err;
 }
 
-static struct remote_object object_of(const struct remote_options *options, struct elf_file *file) {
-    struct elf_identity identity;
-    elf_identity_read(file, &identity);
-    return (struct remote_object){
-        .id = identity.has_gnu ? identity.gnu : identity.htlhash,
-        .htlhash = identity.htlhash,
-        .type = options->type,
-        .force = options->force,
-        .bytes = elf_file_bytes(file),
-    };
-}
-
-void remote_upload(const struct remote_options *options, const char *path,
-                   struct remote_result *ret_result) {
-    CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
-    CLEANUP(cleanup_grpc_client) struct grpc_client *client = NULL;
-    const struct grpc_client_config config = {.url = options->server_url};
-    struct error error;
-    *ret_result = (struct remote_result){.outcome = REMOTE_FAILED};
-    struct run run = {.result = ret_result};
-    enum err err = open_file(path, &file, &error);
-    if (err == ERR_OK) {
-        run.object = object_of(options, file);
-        ret_result->id = run.object.id;
-        err = grpc_client_open(&config, &client, &error);
-    }
-    if (err != ERR_OK) {
-        snprintf(ret_result->text, sizeof(ret_result->text), "%s", error.text);
+/* Agents name a binary's contents by its htlhash, uploaders of sources by their SHA-256. */
+static void name_contents(struct remote_object *object) {
+    bool is_binary = object->type == REMOTE_DEBUGINFO || object->type == REMOTE_EXECUTABLE;
+    if (is_binary) {
+        struct binary_id htlhash = identity_htlhash(object->bytes);
+        snprintf(object->hash, sizeof(object->hash), "%.64s", htlhash.text);
         return;
     }
-    run.client = client;
+    struct digest digest = hash_sha256_of(object->bytes);
+    digest_to_hex(&digest, object->hash);
+}
+
+static void upload_bytes(struct remote_uploader *uploader, const struct upload_item *item,
+                         struct span bytes, struct remote_result *result) {
+    const struct remote_options *options = uploader->options;
+    struct run run = {
+        .uploader = uploader,
+        .session = {.retry = {.left = options->retries,
+                              .deadline_ms = clock_mono_ms() + options->timeout_ms},
+                    .progress = uploader->progress},
+        .object = {.id = item->id, .type = options->type, .force = options->force, .bytes = bytes},
+        .result = result,
+    };
+    name_contents(&run.object);
     run_steps(&run);
+    result->retries = run.session.retry.count;
+}
+
+void remote_upload(struct remote_uploader *uploader, const struct upload_item *item,
+                   struct remote_result *ret_result) {
+    struct span bytes = {NULL, 0};
+    struct error error;
+    *ret_result = (struct remote_result){.outcome = REMOTE_FAILED};
+    if (map_file(item->path, &bytes, &error) != ERR_OK)
+        snprintf(ret_result->text, sizeof(ret_result->text), "%s", error.text);
+    else
+        upload_bytes(uploader, item, bytes, ret_result);
+    fd_unmap(bytes);
 }
