@@ -18,7 +18,9 @@ struct http_exchange *http_exchange_new(struct http_server *server,
     exchange->server = server;
     exchange->connection = connection;
     exchange->context = request_context_default("anonymous");
+    exchange->state = EXCHANGE_RECEIVING;
     exchange->started_ms = clock_mono_ms();
+    exchange->deadline_ms = exchange->started_ms + server->config.transfer_max_ms;
     exchange->body.size_max = server->config.body_size_max;
     snprintf(exchange->method, sizeof(exchange->method), "%s", method);
     return exchange;
@@ -28,6 +30,8 @@ void http_exchange_free(struct http_exchange *exchange) {
     if (!exchange)
         return;
     http_exchange_drop_body(exchange);
+    if (exchange->receiver)
+        exchange->receiver->ops->free(exchange->receiver);
     if (exchange->response)
         MHD_destroy_response(exchange->response);
     free(exchange);
@@ -67,11 +71,50 @@ enum err http_exchange_query(const struct http_exchange *exchange, const char *k
     return ERR_OK;
 }
 
+const char *http_exchange_header(const struct http_exchange *exchange, const char *name) {
+    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+bool http_exchange_is_head(const struct http_exchange *exchange) {
+    return strcmp(exchange->method, "HEAD") == 0;
+}
+
+void http_exchange_receive_body(struct http_exchange *exchange, struct http_receiver *receiver) {
+    assert(exchange->state == EXCHANGE_PREPARING && exchange->suspended);
+    struct http_server *server = exchange->server;
+    exchange->receiver = receiver;
+    exchange->state = EXCHANGE_RECEIVING;
+    exchange->suspended = false;
+    MHD_resume_connection(exchange->connection);
+    http_server_handler_ended(server);
+}
+
+struct http_receiver *http_exchange_receiver(const struct http_exchange *exchange) {
+    return exchange->receiver;
+}
+
+void http_exchange_add_header(struct http_exchange *exchange, const char *name, const char *value) {
+    assert(exchange->header_count < HTTP_ANSWER_HEADERS_MAX);
+    struct answer_header *header = &exchange->headers[exchange->header_count++];
+    assert(strlen(value) < sizeof(header->value));
+    header->name = name;
+    memcpy(header->value, value, strlen(value) + 1);
+}
+
+enum MHD_Result http_exchange_send(struct http_exchange *exchange) {
+    if (!exchange->response)
+        return MHD_NO;
+    return MHD_queue_response(exchange->connection, exchange->status, exchange->response);
+}
+
 static void add_headers(struct http_exchange *exchange, struct MHD_Response *response,
                         unsigned status, const char *content_type) {
     MHD_add_response_header(response, "X-Request-Id", exchange->context.request_id);
     MHD_add_response_header(response, "Cache-Control", "no-store");
-    MHD_add_response_header(response, "Content-Type", content_type);
+    if (content_type)
+        MHD_add_response_header(response, "Content-Type", content_type);
+    for (size_t i = 0; i < exchange->header_count; i++)
+        MHD_add_response_header(response, exchange->headers[i].name, exchange->headers[i].value);
     if (status == 429 || status == 503)
         MHD_add_response_header(response, "Retry-After", "1");
     if (atomic_load(&exchange->server->stopping))
@@ -97,6 +140,7 @@ static void answer(struct http_exchange *exchange, unsigned status, struct MHD_R
     config->observer(&outcome, config->argument);
     exchange->state = EXCHANGE_ANSWERED;
     if (exchange->suspended) {
+        exchange->suspended = false;
         MHD_resume_connection(exchange->connection);
         http_server_handler_ended(server);
     }
@@ -211,32 +255,51 @@ static ssize_t read_sending(void *argument, uint64_t position, char *bytes, size
     return (ssize_t)count;
 }
 
-void http_exchange_reply_stream(struct http_exchange *exchange, unsigned status,
-                                const char *content_type, struct http_stream *stream) {
+/* With the first piece made; NULL when that failed and the exchange has ended. */
+static struct sending *start_sending(struct http_exchange *exchange, struct http_stream *stream) {
     CLEANUP(cleanup_sending) struct sending *sending = calloc(1, sizeof(*sending));
     struct error error;
     if (!sending) {
         stream->ops->free(stream);
         error_set(&error, ERR_NO_MEMORY, "no memory for the answer");
         http_exchange_fail(exchange, &error);
-        return;
+        return NULL;
     }
     sending->stream = stream;
     sending->deadline_ms = clock_mono_ms() + exchange->server->config.transfer_max_ms;
     if (next_piece(sending, &error) != ERR_OK) {
         http_exchange_fail(exchange, &error);
-        return;
+        return NULL;
     }
-    /* A short answer is whole now and goes out with its length. */
-    if (sending->ended) {
-        http_exchange_reply(exchange, status, content_type, &sending->piece);
-        return;
-    }
+    return TAKE(sending);
+}
+
+static void reply_in_pieces(struct http_exchange *exchange, unsigned status,
+                            const char *content_type, uint64_t size, struct sending *started) {
+    CLEANUP(cleanup_sending) struct sending *sending = started;
     struct MHD_Response *response = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, STREAM_BLOCK_SIZE, read_sending, sending, sending_free);
+        size, STREAM_BLOCK_SIZE, read_sending, sending, sending_free);
     if (response) {
         (void)TAKE(sending);
         add_headers(exchange, response, status, content_type);
     }
     answer(exchange, status, response);
+}
+
+void http_exchange_reply_sized(struct http_exchange *exchange, unsigned status,
+                               const char *content_type, uint64_t size,
+                               struct http_stream *stream) {
+    struct sending *sending = start_sending(exchange, stream);
+    if (sending)
+        reply_in_pieces(exchange, status, content_type, size, sending);
+}
+
+void http_exchange_reply_stream(struct http_exchange *exchange, unsigned status,
+                                const char *content_type, struct http_stream *stream) {
+    CLEANUP(cleanup_sending) struct sending *sending = start_sending(exchange, stream);
+    /* A short answer is whole now and goes out with its length. */
+    if (sending && sending->ended)
+        http_exchange_reply(exchange, status, content_type, &sending->piece);
+    else if (sending)
+        reply_in_pieces(exchange, status, content_type, MHD_SIZE_UNKNOWN, TAKE(sending));
 }

@@ -1,4 +1,5 @@
-/* One request and its answer, shared by api/http_server.c and api/http_exchange.c. */
+/* One request and its answer, shared by api/http_server.c, api/http_receive.c and
+ * api/http_exchange.c. */
 #pragma once
 
 #include <microhttpd.h>
@@ -9,7 +10,16 @@
 
 #define HTTP_PARAMETER_SIZE_MAX ((size_t)255)
 
+#define HTTP_ANSWER_HEADERS_MAX 8
+
+/* A header of the answer, added before there is a response to hold it. */
+struct answer_header {
+    const char *name; /* a literal */
+    char value[200];
+};
+
 enum exchange_state {
+    EXCHANGE_PREPARING, /* the connection is suspended until the body has a receiver */
     EXCHANGE_RECEIVING, /* the body is arriving */
     EXCHANGE_RUNNING,   /* the connection is suspended; a handler owns the exchange */
     EXCHANGE_ANSWERED,  /* the response is ready, or is being sent */
@@ -24,8 +34,14 @@ struct http_exchange {
     char parameter[HTTP_PARAMETER_SIZE_MAX + 1];
     size_t parameter_size;
     struct buffer body;
-    uint64_t received; /* of the body, also what was dropped */
+    struct http_receiver *receiver; /* NULL: the body is kept, or dropped */
+    uint64_t received;              /* of a kept body */
+    uint64_t dropped;
+    int64_t deadline_ms; /* for receiving what has no receiver */
+    bool headers_done;   /* libmicrohttpd calls twice for them if the first call suspends */
     int64_t started_ms;
+    struct answer_header headers[HTTP_ANSWER_HEADERS_MAX];
+    size_t header_count;
     enum exchange_state state;
     bool suspended;
     struct MHD_Response *response;
@@ -57,5 +73,15 @@ void http_exchange_free(struct http_exchange *exchange);
 void http_exchange_refuse(struct http_exchange *exchange, unsigned status, const char *code,
                           const char *message, const char *allow);
 
+/* Before the first byte of the body: refuses it by its announced size, or asks for a receiver. */
+enum MHD_Result http_receive_begin(struct http_exchange *exchange);
+/* The second call for the headers, after the first one has suspended the connection. */
+enum MHD_Result http_receive_prepared(struct http_exchange *exchange);
+enum MHD_Result http_receive_bytes(struct http_exchange *exchange, const char *bytes, size_t size);
+
+/* Suspends the connection and runs a handler of the exchange's route on its pool. */
+enum MHD_Result http_server_hand_over(struct http_exchange *exchange, enum exchange_state state);
 /* The handler is done with its exchange. */
 void http_server_handler_ended(struct http_server *server);
+/* Sends what the exchange was answered with. */
+enum MHD_Result http_exchange_send(struct http_exchange *exchange);

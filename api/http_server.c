@@ -19,8 +19,6 @@
 #define LISTEN_BACKLOG 511
 /* Answers are demangled on these threads too, see symbolizer/index/demangle.h. */
 #define THREAD_STACK_SIZE ((size_t)8 << 20)
-/* More than this is not read on only to be dropped: the connection is closed. */
-#define DROPPED_SIZE_MAX ((uint64_t)256 << 20)
 
 /* --- routing -------------------------------------------------------------------------------- */
 
@@ -94,29 +92,7 @@ static void find_route(struct http_exchange *exchange, const char *raw_path) {
         http_exchange_refuse(exchange, 404, err_name(ERR_NOT_FOUND), "no such path", NULL);
 }
 
-/* --- receiving ------------------------------------------------------------------------------ */
-
-static void refuse_size(struct http_exchange *exchange) {
-    char message[128];
-    snprintf(message, sizeof(message), "the body is over the limit of %zu bytes",
-             exchange->server->config.body_size_max);
-    http_exchange_refuse(exchange, 413, err_name(ERR_LIMIT), message, NULL);
-}
-
-/* Refuses by the announced size, before a byte is read. */
-static void check_length(struct http_exchange *exchange) {
-    const char *text =
-        MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, "Content-Length");
-    if (exchange->state == EXCHANGE_RECEIVING && text &&
-        strtoull(text, NULL, 10) > exchange->server->config.body_size_max)
-        refuse_size(exchange);
-}
-
-static enum MHD_Result send_answer(struct http_exchange *exchange) {
-    if (!exchange->response)
-        return MHD_NO;
-    return MHD_queue_response(exchange->connection, exchange->status, exchange->response);
-}
+/* --- running -------------------------------------------------------------------------------- */
 
 static enum MHD_Result begin(struct http_server *server, struct MHD_Connection *connection,
                              const char *path, const char *method,
@@ -129,40 +105,8 @@ static enum MHD_Result begin(struct http_server *server, struct MHD_Connection *
     pthread_mutex_unlock(&server->mutex);
     *ret_exchange = exchange;
     find_route(exchange, path);
-    check_length(exchange);
-    /* Who waits for "100 Continue" has not begun to write and can be answered now. */
-    if (exchange->state == EXCHANGE_ANSWERED &&
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Expect"))
-        return send_answer(exchange);
-    return MHD_YES;
+    return http_receive_begin(exchange);
 }
-
-static enum MHD_Result receive(struct http_exchange *exchange, const char *bytes, size_t size) {
-    struct http_server *server = exchange->server;
-    exchange->received += size;
-    if (exchange->received > DROPPED_SIZE_MAX ||
-        clock_mono_ms() - exchange->started_ms > server->config.transfer_max_ms)
-        return MHD_NO;
-    if (exchange->state == EXCHANGE_ANSWERED)
-        return MHD_YES;
-    size_t total = atomic_fetch_add(&server->body_total, size) + size;
-    size_t before = exchange->body.size;
-    if (total <= server->config.body_total_max)
-        buffer_append(&exchange->body, bytes, size);
-    if (exchange->body.size != before)
-        return MHD_YES;
-    atomic_fetch_sub(&server->body_total, size);
-    bool over = exchange->received > server->config.body_size_max;
-    http_exchange_drop_body(exchange);
-    if (over)
-        refuse_size(exchange);
-    else
-        http_exchange_refuse(exchange, 503, err_name(ERR_UNAVAILABLE),
-                             "too many large requests at once", NULL);
-    return MHD_YES;
-}
-
-/* --- running -------------------------------------------------------------------------------- */
 
 void http_server_handler_ended(struct http_server *server) {
     pthread_mutex_lock(&server->mutex);
@@ -174,29 +118,40 @@ void http_server_handler_ended(struct http_server *server) {
 static void run_handler(void *argument) {
     struct http_exchange *exchange = argument;
     const struct http_server_config *config = &exchange->server->config;
-    config->routes[exchange->route].handler(exchange, config->argument);
+    const struct http_route *route = &config->routes[exchange->route];
+    if (exchange->state == EXCHANGE_PREPARING)
+        route->prepare(exchange, config->argument);
+    else
+        route->handler(exchange, config->argument);
 }
 
-static enum MHD_Result dispatch(struct http_exchange *exchange) {
+enum MHD_Result http_server_hand_over(struct http_exchange *exchange, enum exchange_state state) {
     struct http_server *server = exchange->server;
+    const struct http_server_config *config = &server->config;
     struct error error;
-    exchange->state = EXCHANGE_RUNNING;
-    if (server->config.routes[exchange->route].quick) {
-        run_handler(exchange);
-        return send_answer(exchange);
-    }
     pthread_mutex_lock(&server->mutex);
     exchange->suspended = !server->closing;
     server->running_count += exchange->suspended;
     pthread_mutex_unlock(&server->mutex);
     if (!exchange->suspended)
         return MHD_NO;
+    exchange->state = state;
+    bool waits = config->routes[exchange->route].waits && config->waiting_pool;
     MHD_suspend_connection(exchange->connection);
-    if (task_pool_submit(server->config.pool, run_handler, exchange, &error) != ERR_OK) {
+    if (task_pool_submit(waits ? config->waiting_pool : config->pool, run_handler, exchange,
+                         &error) != ERR_OK) {
         error_set(&error, ERR_UNAVAILABLE, "too many requests wait already");
         http_exchange_fail(exchange, &error);
     }
     return MHD_YES;
+}
+
+static enum MHD_Result dispatch(struct http_exchange *exchange) {
+    if (!exchange->server->config.routes[exchange->route].quick)
+        return http_server_hand_over(exchange, EXCHANGE_RUNNING);
+    exchange->state = EXCHANGE_RUNNING;
+    run_handler(exchange);
+    return http_exchange_send(exchange);
 }
 
 static enum MHD_Result on_request(void *argument, struct MHD_Connection *connection,
@@ -206,12 +161,15 @@ static enum MHD_Result on_request(void *argument, struct MHD_Connection *connect
     struct http_exchange *exchange = *exchange_slot;
     if (!exchange)
         return begin(argument, connection, path, method, (struct http_exchange **)exchange_slot);
+    if (!exchange->headers_done)
+        return http_receive_prepared(exchange);
     if (*size > 0) {
         size_t received = *size;
         *size = 0;
-        return receive(exchange, bytes, received);
+        return http_receive_bytes(exchange, bytes, received);
     }
-    return exchange->state == EXCHANGE_RECEIVING ? dispatch(exchange) : send_answer(exchange);
+    return exchange->state == EXCHANGE_RECEIVING ? dispatch(exchange)
+                                                 : http_exchange_send(exchange);
 }
 
 static void on_completed(void *argument, struct MHD_Connection *connection, void **exchange_slot,

@@ -14,6 +14,9 @@
  * with Content-Type application/json; the exceptions are what libmicrohttpd refuses before there
  * is a request (headers over the connection's memory, bad request lines).
  *
+ * A body is kept in memory, within bounds, or handed on as it comes: a route with `prepare` gives
+ * it a receiver before the first byte is read.
+ *
  * Bounds: connections, memory per connection (headers), size of a body and of all bodies together,
  * time of inactivity, time to receive a request and to send an answer. A body over the bound is
  * read on and dropped before 413 is sent, since a client that is still writing would lose the
@@ -40,8 +43,12 @@ struct http_route {
     const char *method; /* GET answers HEAD too */
     const char *path;   /* see api/http_path.h */
     http_handler *handler;
+    /* NULL, or runs once the headers are there: calls http_exchange_receive_body, after which the
+     * handler runs when the body has come, or ends the exchange. */
+    http_handler *prepare;
     bool takes_json; /* has a body, whose Content-Type, if there is one, is application/json */
     bool quick;      /* never blocks: runs on the network thread */
+    bool waits;      /* for disk syncs or a worker: runs on waiting_pool */
 };
 
 /* What was answered, for metrics and logs. Told when the answer is handed to the network. */
@@ -69,6 +76,7 @@ struct http_server_config {
     void *argument; /* for handlers and the observer */
     http_observer *observer;
     struct task_pool *pool;
+    struct task_pool *waiting_pool; /* NULL: pool */
 };
 
 /* Listens and starts the threads. */
@@ -97,6 +105,33 @@ struct span http_exchange_parameter(const struct http_exchange *exchange);
 enum err http_exchange_query(const struct http_exchange *exchange, const char *key,
                              char ret_value[static 256], bool *ret_present, struct error *error);
 
+/* A request header as it came; NULL when absent. */
+const char *http_exchange_header(const struct http_exchange *exchange, const char *name);
+bool http_exchange_is_head(const struct http_exchange *exchange);
+/* The Content-Length; false when the body is chunked. */
+bool http_exchange_body_size(const struct http_exchange *exchange, uint64_t *ret_size);
+
+/* What takes a body that is not kept. */
+struct http_receiver {
+    const struct http_receiver_ops *ops;
+};
+
+struct http_receiver_ops {
+    /* The next piece, on the network thread: it may write to a file, but not wait for a sync. A
+     * failure is answered, and ends the receiver. */
+    enum err (*receive)(struct http_receiver *receiver, struct span bytes, struct error *error);
+    /* The exchange has ended, or the client went away. On any thread: must not block. */
+    void (*free)(struct http_receiver *receiver);
+};
+
+/* For `prepare`: takes the receiver and lets the body come. Its exchange is then not its own. */
+void http_exchange_receive_body(struct http_exchange *exchange, struct http_receiver *receiver);
+/* For the handler, until it ends the exchange. */
+struct http_receiver *http_exchange_receiver(const struct http_exchange *exchange);
+
+/* Adds a header to the answer that comes next. Both are copied. */
+void http_exchange_add_header(struct http_exchange *exchange, const char *name, const char *value);
+
 /* An answer that is made while it is sent. */
 struct http_stream {
     const struct http_stream_ops *ops;
@@ -116,5 +151,8 @@ void http_exchange_reply(struct http_exchange *exchange, unsigned status, const 
 /* Takes the stream. */
 void http_exchange_reply_stream(struct http_exchange *exchange, unsigned status,
                                 const char *content_type, struct http_stream *stream);
+/* The same for an answer of a known size: exactly so many bytes are sent, none for HEAD. */
+void http_exchange_reply_sized(struct http_exchange *exchange, unsigned status,
+                               const char *content_type, uint64_t size, struct http_stream *stream);
 /* Status and code word come from api/error_map.h and err_name. */
 void http_exchange_fail(struct http_exchange *exchange, const struct error *error);
