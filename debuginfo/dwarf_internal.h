@@ -2,9 +2,9 @@
  * What the files of the libdw source share. dwarf_source.c owns the object and its unit table;
  * dwarf_tree.c steps over DIEs, dwarf_functions.c finds functions and inlined copies among them,
  * dwarf_ranges.c reads live ranges, dwarf_names.c and dwarf_scopes.c name a DIE, dwarf_files.c and
- * dwarf_lines.c read a line table's files and rows; dwarf_push.c and dwarf_resolve.c are the two
- * ways to use all that, and give the same answers because both see the same functions, copies and
- * rows.
+ * dwarf_lines.c read a line table's files and rows; dwarf_survey.c finds the units that say less
+ * than they cover; dwarf_push.c and dwarf_resolve.c are the two ways to use all that, and give the
+ * same answers because both see the same functions, copies and rows.
  *
  * A DIE's address in memory (Dwarf_Die.addr, what dwarf_die_addr_die takes) identifies it: unlike
  * its offset it is unique over .debug_info, .debug_types and a supplementary file.
@@ -34,6 +34,8 @@ bool range_list_find(const struct range_list *list, uint64_t pc, struct pc_range
 /* Sorts the list and joins what touches; then range_list_covers may be asked. */
 void range_list_join(struct range_list *list);
 bool range_list_covers(const struct range_list *list, uint64_t pc);
+/* Of a joined list too: true if all of the range lies in it. */
+bool range_list_contains(const struct range_list *list, struct pc_range range);
 
 /* Entries of range lists that one push or resolve reads. Many DIEs may name one long list; real
  * ones do not, and stay far below. */
@@ -110,6 +112,7 @@ struct dwarf_source {
     struct string_pool *strings;
     uint64_t range_budget; /* entries of range lists that may still be read */
     bool units_damaged;    /* the list of units ends early */
+    bool units_surveyed;   /* may_have_more is true only of units that do; see dwarf_survey.c */
 };
 
 /* Makes libdw look for no supplementary file. Clear it after dwarf_end(source->dwarf). */
@@ -244,6 +247,10 @@ struct dwarf_row_visitor {
 enum err dwarf_visit_rows(struct dwarf_source *source, struct dwarf_unit *unit,
                           struct dwarf_row_visitor *visitor, bool *ret_damaged,
                           struct error *error);
+
+/* Looks at all units for code outside of the ranges that they state, and sets may_have_more of
+ * those that have some. Slow: once, and only for an address that nothing else answers at. */
+enum err dwarf_survey_units(struct dwarf_source *source, struct error *error);
 
 /* What answers at an address. */
 struct dwarf_place {

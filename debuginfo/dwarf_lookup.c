@@ -153,18 +153,30 @@ static enum err search_rows(struct dwarf_source *source, uint64_t pc, bool hidde
     return err;
 }
 
+static enum err find_place(struct dwarf_source *source, uint64_t pc, struct dwarf_place *place,
+                           struct error *error) {
+    enum err err = search_functions(source, pc, false, place, error);
+    if (!err && !place->function)
+        err = search_functions(source, pc, true, place, error);
+    if (!err && place->unit)
+        err = find_row_in(source, place->unit, pc, place, error);
+    if (!err && !place->row)
+        err = search_rows(source, pc, false, place, error);
+    if (!err && !place->row)
+        err = search_rows(source, pc, true, place, error);
+    return err;
+}
+
 enum err dwarf_find_place(struct dwarf_source *source, uint64_t pc, struct dwarf_place *ret_place,
                           struct error *error) {
     struct dwarf_place place = {0};
-    enum err err = search_functions(source, pc, false, &place, error);
-    if (!err && !place.function)
-        err = search_functions(source, pc, true, &place, error);
-    if (!err && place.unit)
-        err = find_row_in(source, place.unit, pc, &place, error);
-    if (!err && !place.row)
-        err = search_rows(source, pc, false, &place, error);
-    if (!err && !place.row)
-        err = search_rows(source, pc, true, &place, error);
+    enum err err = find_place(source, pc, &place, error);
+    if (!err && !place.row && !source->units_surveyed) {
+        err = dwarf_survey_units(source, error);
+        place = (struct dwarf_place){0};
+        if (!err)
+            err = find_place(source, pc, &place, error);
+    }
     if (!err)
         *ret_place = place;
     return err;

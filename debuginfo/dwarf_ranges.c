@@ -53,7 +53,8 @@ void range_list_join(struct range_list *list) {
     list->count = last + 1;
 }
 
-bool range_list_covers(const struct range_list *list, uint64_t pc) {
+/* Position of the range that covers pc in a joined list; its count when there is none. */
+static size_t covering(const struct range_list *list, uint64_t pc) {
     size_t low = 0;
     size_t high = list->count;
     while (low < high) {
@@ -63,7 +64,16 @@ bool range_list_covers(const struct range_list *list, uint64_t pc) {
         else
             high = middle;
     }
-    return low < list->count && list->items[low].begin <= pc;
+    return low < list->count && list->items[low].begin <= pc ? low : list->count;
+}
+
+bool range_list_covers(const struct range_list *list, uint64_t pc) {
+    return covering(list, pc) < list->count;
+}
+
+bool range_list_contains(const struct range_list *list, struct pc_range range) {
+    size_t i = covering(list, range.begin);
+    return i < list->count && range.end <= list->items[i].end;
 }
 
 enum err dwarf_live_ranges(struct dwarf_source *source, Dwarf_Die *die, struct range_list *list,

@@ -1,7 +1,7 @@
 /*
  * DWARF 2 to 5 as a source, by a plain walk over libdw's low-level API (dwarf_* calls; never
- * libdwfl, never .debug_aranges). A push looks at every unit; resolve() believes a unit's ranges
- * where there are some, from DWARF 3 on. Neither opens another file: what stands in a supplementary
+ * libdwfl, never .debug_aranges). A push looks at every unit; resolve() tries first the units whose
+ * ranges cover the address, and only where those have no row for it all others. Neither opens another file: what stands in a supplementary
  * file (.gnu_debugaltlink) or in split units (.dwo) stays unknown, and costs a name or, in a
  * skeleton, everything but the line rows.
  *

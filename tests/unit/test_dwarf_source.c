@@ -38,6 +38,7 @@ enum die_kind {
     SIBLING,     /* children; sibling */
     ELSEWHERE,   /* abstract_origin in the supplementary file, low_pc, high_pc */
     BORROWED,    /* name in the supplementary file, low_pc, high_pc */
+    LINED,       /* children; low_pc, high_pc, stmt_list 0 */
 };
 
 /* clang-format off */
@@ -71,13 +72,28 @@ static const uint8_t abbrevs[] = {
     BORROWED, DW_TAG_subprogram, 0,
         DW_AT_name, 0xa1, 0x3e /* DW_FORM_GNU_strp_alt */, DW_AT_low_pc, DW_FORM_addr,
         DW_AT_high_pc, DW_FORM_data4, 0, 0,
+    LINED, DW_TAG_compile_unit, 1,
+        DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4,
+        DW_AT_stmt_list, DW_FORM_sec_offset, 0, 0,
     0,
+};
+
+/* A line table of version 4: a row for line 5 at 0x1800, and its end at 0x1810. */
+static const uint8_t lines[] = {
+    52, 0, 0, 0, 4, 0, 27, 0, 0, 0, 1, 1, 1, 0xfb, 14, 13,
+    0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1,           /* lengths of the standard opcodes */
+    0, 'a', '.', 'c', 0, 0, 0, 0, 0,             /* no directories; one file */
+    0, 9, DW_LNE_set_address, 0, 0x18, 0, 0, 0, 0, 0, 0,
+    DW_LNS_advance_line, 4, DW_LNS_copy,
+    DW_LNS_advance_pc, 0x10,
+    0, 1, DW_LNE_end_sequence,
 };
 /* clang-format on */
 
-/* A .debug_info of one DWARF 5 unit, on its way. */
+/* A .debug_info of DWARF 5 units, on its way. */
 struct info {
     struct buffer bytes;
+    size_t unit;         /* where the last unit begins */
     struct span altlink; /* of the file it goes into */
 };
 
@@ -99,18 +115,29 @@ static uint32_t here(const struct info *info) {
     return (uint32_t)info->bytes.size;
 }
 
-static void put_unit(struct info *info, uint8_t language) {
-    put(info, 0, 4); /* the length; see finish */
+static void put_header(struct info *info) {
+    info->unit = info->bytes.size;
+    put(info, 0, 4); /* the length; see end_unit */
     put(info, 5, 2);
     put(info, DW_UT_compile, 1);
     put(info, 8, 1);
     put(info, 0, 4);
+}
+
+static void put_unit(struct info *info, uint8_t language) {
+    put_header(info);
     put(info, UNIT, 1);
     put_string(info, "unit.c");
     put_string(info, "/src");
     put(info, language, 1);
     put(info, TEXT_ADDRESS, 8);
     put(info, TEXT_SIZE, 4);
+}
+
+static void end_unit(struct info *info) {
+    end_children(info);
+    uint32_t length = (uint32_t)(info->bytes.size - info->unit) - 4;
+    memcpy(info->bytes.data + info->unit, &length, sizeof(length));
 }
 
 static uint32_t put_named(struct info *info, enum die_kind kind, const char *name) {
@@ -138,38 +165,57 @@ static void put_inlined(struct info *info, uint32_t origin, uint64_t low, uint32
     put(info, 21, 1);
 }
 
-/* Pushes the unit and gives the model's text. */
-static char *push_text(struct info *info) {
-    end_children(info);
-    uint32_t length = (uint32_t)info->bytes.size - 4;
-    memcpy(info->bytes.data, &length, sizeof(length));
-    CLEANUP(cleanup_elf_image)
-    struct elf_image *image = elf_image_new(true, false, ET_DYN, EM_X86_64);
+struct opened {
+    struct elf_image *image;
+    struct elf_file *file;
+    struct symbol_source *source;
+};
+
+static void cleanup_opened(struct opened *opened) {
+    cleanup_symbol_source(&opened->source);
+    cleanup_elf_file(&opened->file);
+    cleanup_elf_image(&opened->image);
+}
+
+static void make_image(struct opened *opened, struct info *info) {
+    end_unit(info);
+    opened->image = elf_image_new(true, false, ET_DYN, EM_X86_64);
     static const char code[TEXT_SIZE];
-    elf_image_add(image, &(struct elf_image_section){.name = ".text",
-                                                     .type = SHT_PROGBITS,
-                                                     .flags = SHF_ALLOC | SHF_EXECINSTR,
-                                                     .address = TEXT_ADDRESS,
-                                                     .bytes = span_of(code, sizeof(code))});
-    elf_image_add_bytes(image, ".debug_info", buffer_span(&info->bytes));
-    elf_image_add_bytes(image, ".debug_abbrev", span_of(abbrevs, sizeof(abbrevs)));
+    elf_image_add(opened->image, &(struct elf_image_section){.name = ".text",
+                                                             .type = SHT_PROGBITS,
+                                                             .flags = SHF_ALLOC | SHF_EXECINSTR,
+                                                             .address = TEXT_ADDRESS,
+                                                             .bytes = span_of(code, sizeof(code))});
+    elf_image_add_bytes(opened->image, ".debug_info", buffer_span(&info->bytes));
+    elf_image_add_bytes(opened->image, ".debug_abbrev", span_of(abbrevs, sizeof(abbrevs)));
+    elf_image_add_bytes(opened->image, ".debug_line", span_of(lines, sizeof(lines)));
     if (info->altlink.size > 0)
-        elf_image_add_bytes(image, ".gnu_debugaltlink", info->altlink);
-    CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
-    CLEANUP(cleanup_symbol_source) struct symbol_source *source = NULL;
+        elf_image_add_bytes(opened->image, ".gnu_debugaltlink", info->altlink);
+}
+
+static void open_units(struct opened *opened, struct info *info) {
+    struct error error = {0};
+    make_image(opened, info);
+    assert_int_equal(elf_file_open_memory(elf_image_finish(opened->image, ELF_IMAGE_PLAIN),
+                                          &(struct elf_limits){0}, &opened->file, &error),
+                     ERR_OK);
+    assert_int_equal(dwarf_source_new(opened->file, &opened->source, &error), ERR_OK);
+    buffer_clear(&info->bytes);
+}
+
+/* Pushes the units and gives the model's text. */
+static char *push_text(struct info *info) {
+    CLEANUP(cleanup_opened) struct opened opened = {0};
+    open_units(&opened, info);
+    struct symbol_source *source = opened.source;
     CLEANUP(cleanup_push_model) struct push_model *model = push_model_new();
     struct error error = {0};
-    assert_int_equal(elf_file_open_memory(elf_image_finish(image, ELF_IMAGE_PLAIN),
-                                          &(struct elf_limits){0}, &file, &error),
-                     ERR_OK);
-    assert_int_equal(dwarf_source_new(file, &source, &error), ERR_OK);
     assert_int_equal(source->ops->push(source, push_model_sink(model), &error), ERR_OK);
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     push_model_print(model, out);
     fclose(out);
-    buffer_clear(&info->bytes);
     return text;
 }
 
@@ -403,6 +449,49 @@ static void the_file_that_an_altlink_names_is_not_opened(void **state) {
     unlink(link);
 }
 
+static void assert_frame(struct symbol_source *source, uint64_t pc, const char *name,
+                         uint32_t line) {
+    CLEANUP(frame_list_clear) struct frame_list frames = {0};
+    struct error error = {0};
+    assert_int_equal(source->ops->resolve(source, pc, &frames, &error), ERR_OK);
+    assert_int_equal(frames.count, name ? 1 : 0);
+    if (!name)
+        return;
+    assert_int_equal(frames.frames[0].name.size, strlen(name));
+    assert_memory_equal(frames.frames[0].name.data, name, strlen(name));
+    assert_int_equal(frames.frames[0].line, line);
+}
+
+static void put_lined_unit(struct info *info, uint32_t size) {
+    put_header(info);
+    put(info, LINED, 1);
+    put(info, TEXT_ADDRESS, 8);
+    put(info, size, 4);
+    put(info, 0, 4);
+}
+
+static void code_outside_of_what_its_unit_states_is_found_last(void **state) {
+    (void)state;
+    struct info info = {0};
+    put_lined_unit(&info, 0x100);
+    put_function(&info, "inside", 0x1000, 0x100);
+    end_children(&info);
+    put_function(&info, "outside", 0x1900, 0x100);
+    end_children(&info);
+    end_unit(&info);
+    put_unit(&info, DW_LANG_C11);
+    put_function(&info, "other", 0x1200, 0x100);
+    end_children(&info);
+    CLEANUP(cleanup_opened) struct opened opened = {0};
+    open_units(&opened, &info);
+    struct symbol_source *source = opened.source;
+    assert_frame(source, 0x1000, "inside", 0);
+    assert_frame(source, 0x1908, "outside", 0);
+    assert_frame(source, 0x1808, "", 5);
+    assert_frame(source, 0x1810, NULL, 0);
+    assert_frame(source, 0x1200, "other", 0);
+}
+
 static void a_file_without_debug_info_has_no_source(void **state) {
     (void)state;
     CLEANUP(cleanup_elf_image)
@@ -433,6 +522,7 @@ int main(void) {
         cmocka_unit_test(references_into_an_absent_supplement_cost_a_name),
         cmocka_unit_test(a_unit_may_end_without_its_null_entries),
         cmocka_unit_test(the_file_that_an_altlink_names_is_not_opened),
+        cmocka_unit_test(code_outside_of_what_its_unit_states_is_found_last),
         cmocka_unit_test(a_file_without_debug_info_has_no_source),
     };
     return cmocka_run_group_tests_name("dwarf_source", tests, NULL, NULL);
