@@ -130,6 +130,18 @@ static void handle_debuginfo(struct http_exchange *exchange, void *argument) {
     http_exchange_fail(exchange, &error);
 }
 
+/* --- PUT /v1/upload/{upload_id} -------------------------------------------------------------- */
+
+static void prepare_signed_upload(struct http_exchange *exchange, void *argument) {
+    const struct http_api *api = argument;
+    signed_upload_prepare(exchange, &api->signed_uploads);
+}
+
+static void handle_signed_upload(struct http_exchange *exchange, void *argument) {
+    (void)argument;
+    signed_upload_complete(exchange);
+}
+
 /* --- operations ----------------------------------------------------------------------------- */
 
 static void handle_healthz(struct http_exchange *exchange, void *argument) {
@@ -160,6 +172,11 @@ static void handle_metrics(struct http_exchange *exchange, void *argument);
 static const struct http_route routes[] = {
     {.method = "POST", .path = "/v1/symbolize", .handler = handle_symbolize, .takes_json = true},
     {.method = "GET", .path = "/v1/debuginfo/{build_id}", .handler = handle_debuginfo},
+    {.method = "PUT",
+     .path = "/v1/upload/{upload_id}",
+     .prepare = prepare_signed_upload,
+     .handler = handle_signed_upload,
+     .waits = true},
     {.method = "GET", .path = "/healthz", .handler = handle_healthz, .quick = true},
     {.method = "GET", .path = "/readyz", .handler = handle_readyz},
     {.method = "GET", .path = "/metrics", .handler = handle_metrics, .quick = true},

@@ -11,6 +11,7 @@
 #include "api/http_server.h"
 #include "api/metrics.h"
 #include "api/module_resolver.h"
+#include "api/signed_upload.h"
 #include "base/log.h"
 
 /* All borrowed. */
@@ -19,6 +20,7 @@ struct http_api {
     struct build_waiter *waiter;
     struct task_pool *pool;
     struct ingest *ingest;
+    struct signed_upload_config signed_uploads;
     struct metrics *metrics;
     struct metrics_sources sources;
     const struct log *log;

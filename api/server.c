@@ -10,6 +10,7 @@
 
 #include "api/debuginfo_service.h"
 #include "api/http_api.h"
+#include "api/upload_key.h"
 #include "base/fd.h"
 #include "cache/blob_compactor.h"
 #include "ingest/upload.h"
@@ -38,6 +39,7 @@ struct server {
     struct task_pool *uploads;
     struct build_waiter *waiter;
     struct metrics *metrics;
+    struct upload_urls urls;
     struct http_api api;
     struct http_server *http;
     struct debuginfo_service *debuginfo;
@@ -172,12 +174,24 @@ static struct metrics_sources metrics_sources(const struct server *server) {
     };
 }
 
+/* What uploads are told to use; NULL: the Upload method. */
+static const struct upload_urls *signed_urls(const struct server *server) {
+    return server->options->upload_strategy == SERVER_UPLOAD_SIGNED_URL ? &server->urls : NULL;
+}
+
+static enum err open_urls(struct server *server, struct error *error) {
+    server->urls.base = server->options->upload_public_url;
+    server->urls.expiry_ms = server->options->signed_url_expiry_ms;
+    return upload_key_open(server->directory, &server->urls.key, error);
+}
+
 static enum err open_http(struct server *server, struct error *error) {
     server->api = (struct http_api){
         .resolver = {server->catalog, server->builds, server->indexes},
         .waiter = server->waiter,
         .pool = server->queries,
         .ingest = server->ingest,
+        .signed_uploads = {server->ingest, server->uploads, signed_urls(server)},
         .metrics = server->metrics,
         .sources = metrics_sources(server),
         .log = server->log,
@@ -186,6 +200,7 @@ static enum err open_http(struct server *server, struct error *error) {
     struct http_server_config config = {
         .address = server->options->http.address,
         .port = server->options->http.port,
+        .waiting_pool = server->uploads,
     };
     http_api_configure(&server->api, &config);
     enum err err = http_server_open(&config, &server->http, error);
@@ -200,6 +215,7 @@ static enum err open_grpc(struct server *server, struct error *error) {
         .pool = server->uploads,
         .log = server->log,
         .metrics = server->metrics,
+        .urls = signed_urls(server),
     };
     enum err err = debuginfo_service_new(&debuginfo, &server->debuginfo, error);
     if (err != ERR_OK)
@@ -231,6 +247,8 @@ enum err server_open(const struct server_options *options, const struct log *log
         err = open_ingest(server, error);
     if (err == ERR_OK)
         err = open_threads(server, error);
+    if (err == ERR_OK)
+        err = open_urls(server, error);
     if (err == ERR_OK)
         err = open_grpc(server, error);
     if (err == ERR_OK)
