@@ -124,6 +124,8 @@ static enum err open_ingest(struct server *server, struct error *error) {
         .program = options->worker,
         .deadline_ms = options->worker_deadline_ms,
         .memory_max = options->worker_memory_max,
+        /* Above what one thread can use before the deadline, which gives the better reason. */
+        .cpu_seconds_max = (uint64_t)options->worker_deadline_ms / 1000 + 1,
     };
     if (access(options->worker, X_OK) != 0)
         return error_set_errno(error, ERR_INVALID, errno, "cannot run the worker %s",

@@ -188,7 +188,7 @@ static void print_setting(FILE *out, const struct setting *setting) {
                       : setting->choices[i + 1] ? ", "
                                                 : " or ",
                       setting->choices[i]);
-    buffer_printf(&text, " (%s; default: %s)", setting->key,
+    buffer_printf(&text, " (%s%s; default: %s)", setting->key, setting->reloads ? ", reloads" : "",
                   setting->fallback ? setting->fallback : setting->fallback_words);
     print_flag(out, setting->flag, value_name(setting), buffer_cstr(&text));
     buffer_clear(&text);
@@ -205,7 +205,8 @@ void settings_help(FILE *out) {
     fputs(
         "\n"
         "Settings, each with its place in the file. A SIZE is in bytes, or has a suffix KiB, MiB\n"
-        "or GiB; a TIME is in seconds, or has a suffix s, m or h. SIGHUP reads the file again.\n"
+        "or GiB; a TIME is in seconds, or has a suffix s, m or h. SIGHUP reads the file again, and\n"
+        "takes the settings that are said to reload.\n"
         "\n",
         out);
     for (size_t i = 0; i < settings_count(); i++)

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """The settings of symbolizerd: file, flags, what it says of them, SIGHUP, and the lock."""
+import json
 import os
 import re
 import signal
@@ -126,6 +127,44 @@ def check_lock(tap):
         tap.ok(server.http("GET", "/healthz")[0] == 200, "the lock dies with its server")
 
 
+def check_documents(tap):
+    path = os.path.join(service.ROOT, "docs/OPERATIONS.md")
+    with open(path, encoding="utf-8") as file:
+        document = file.read()
+    made = subprocess.run([os.path.join(service.ROOT, "scripts/settings-reference"), PROGRAM],
+                          capture_output=True, text=True)
+    count = run("--print-config").stdout.count("# default")
+    tap.ok(made.returncode == 0 and made.stdout.count("\n") == count + 2 and
+           made.stdout in document, "docs/OPERATIONS.md has the settings of the program",
+           made.stdout + made.stderr)
+    with service.Service() as server:
+        text = server.http("GET", "/metrics")[2].decode()
+    families = re.findall(r"^# TYPE symbolizer_(\w+) ", text, re.M)
+    unknown = [name for name in families if f"`{name}" not in document]
+    tap.ok(len(families) > 25 and not unknown, "docs/OPERATIONS.md explains each metric", unknown)
+
+
+def check_logs(tap, directory):
+    with service.Service(["--http-access-log"], log_level="info") as server:
+        path = service.compile_sample(directory)
+        server.upload(path)
+        address = service.symbol_address(path, "sample_leaf")
+        question = {"modules": [{"build_id": service.gnu_build_id(path),
+                                 "addresses": [hex(address)]}], "options": {"wait_ms": 30000}}
+        answer = server.http("POST", "/v1/symbolize", json.dumps(question),
+                             {"Content-Type": "application/json"})[2]
+        logged = server.wait_for_event("http_request", path="/v1/symbolize")
+        tap.ok(logged["level"] == "info" and logged["status"] == "200",
+               "http.access_log logs each request", str(logged))
+        server.stop()
+    shape = re.compile(r'ts=\S+Z level=\w+ event=\w+( \w+=("([^"\\]|\\.)*"|[^\s"]+))*')
+    odd = [line for line in server.output if not shape.fullmatch(line)]
+    tap.ok(len(server.output) > 6 and not odd, "each line of the log is one logfmt event", odd)
+    named = [line for line in server.output if "sample_leaf" in line or "<stdin>" in line]
+    tap.ok(b"sample_leaf" in answer and not named,
+           "the log has no name that the answer has", named)
+
+
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="symbolizer-test-") as directory:
@@ -133,7 +172,9 @@ def main():
         check_precedence(tap, directory)
         check_round_trip(tap, directory)
         check_reload(tap, directory)
+        check_logs(tap, directory)
     check_lock(tap)
+    check_documents(tap)
     tap.finish()
 
 
