@@ -193,7 +193,7 @@ static enum err open_http(struct server *server, struct error *error) {
         .waiter = server->waiter,
         .pool = server->queries,
         .ingest = server->ingest,
-        .signed_uploads = {server->ingest, server->uploads, signed_urls(server)},
+        .signed_uploads = {server->ingest, server->log, server->uploads, signed_urls(server)},
         .metrics = server->metrics,
         .sources = metrics_sources(server),
         .log = server->log,

@@ -9,22 +9,45 @@
 struct signed_upload {
     struct http_receiver receiver; /* first: it is what the exchange knows */
     const struct signed_upload_config *config;
+    struct request_context context; /* with the token's tenant */
+    struct upload_row row;          /* what the URL is for */
     struct upload_stream *stream;
+    uint64_t size; /* of what came */
+    int64_t started_ms;
+    bool logged;
 };
+
+/* One line an upload, as for the Upload method. What the token refused is in no line but the
+ * request's, since it is no upload of anybody's. */
+static void log_end(struct signed_upload *upload, enum err err, const char *reason) {
+    if (upload->logged)
+        return;
+    upload->logged = true;
+    bool ours = err == ERR_IO || err == ERR_UNAVAILABLE || err == ERR_INTERNAL;
+    log_event(upload->config->log, ours ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, "signed_upload",
+              log_str("code", err_name(err)), log_str("build_id", upload->row.id.text),
+              log_str("upload_id", upload->row.upload_id), log_i64("bytes", (int64_t)upload->size),
+              log_str("reason", reason),
+              log_i64("duration_ms", clock_mono_ms() - upload->started_ms),
+              log_str("request_id", upload->context.request_id));
+}
 
 static struct signed_upload *of_receiver(struct http_receiver *receiver) {
     return (struct signed_upload *)receiver;
 }
 
 static enum err receive(struct http_receiver *receiver, struct span bytes, struct error *error) {
-    struct upload_stream *stream = of_receiver(receiver)->stream;
-    if (upload_stream_append(stream, bytes.data, bytes.size, error) == ERR_OK)
+    struct signed_upload *upload = of_receiver(receiver);
+    if (upload_stream_append(upload->stream, bytes.data, bytes.size, error) == ERR_OK) {
+        upload->size += bytes.size;
         return ERR_OK;
+    }
     /* The client may send again as soon as it knows, so our hold on the upload ends first. */
-    upload_stream_abandon(stream);
+    upload_stream_abandon(upload->stream);
     /* The only thing wrong with bytes as such is that there are more than were declared. */
     if (error->code == ERR_INVALID)
         error->code = ERR_LIMIT;
+    log_end(upload, error->code, error->text);
     return error->code;
 }
 
@@ -36,6 +59,7 @@ static void end(struct http_receiver *receiver) {
     struct signed_upload *upload = of_receiver(receiver);
     struct error error;
     upload_stream_abandon(upload->stream);
+    log_end(upload, ERR_CANCELLED, "the client went away, or took too long");
     /* Removing what was received may take long, but a full pool leaves no other thread. */
     if (task_pool_submit(upload->config->pool, free_stream, upload->stream, &error) != ERR_OK)
         upload_stream_free(upload->stream);
@@ -105,20 +129,24 @@ static enum err check_size(const struct http_exchange *exchange, uint64_t declar
 static enum err open_upload(const struct signed_upload_config *config,
                             const struct http_exchange *exchange, struct signed_upload **ret_upload,
                             struct error *error) {
-    struct request_context context = *http_exchange_context(exchange);
-    struct upload_row row;
-    enum err err = authorize(config, exchange, &context, &row, error);
-    if (err == ERR_OK)
-        err = check_size(exchange, row.declared_size, error);
-    if (err != ERR_OK)
-        return err;
     CLEANUP(cleanup_free) struct signed_upload *upload = calloc(1, sizeof(*upload));
     if (!upload)
         return error_set(error, ERR_NO_MEMORY, "no memory for an upload");
-    *upload = (struct signed_upload){.receiver = {&receiver_ops}, .config = config};
-    err = upload_stream_open_once(config->ingest, &context, &row, &upload->stream, error);
+    upload->receiver.ops = &receiver_ops;
+    upload->config = config;
+    upload->context = *http_exchange_context(exchange);
+    upload->started_ms = clock_mono_ms();
+    enum err err = authorize(config, exchange, &upload->context, &upload->row, error);
+    if (err != ERR_OK)
+        return err;
+    err = check_size(exchange, upload->row.declared_size, error);
+    if (err == ERR_OK)
+        err = upload_stream_open_once(config->ingest, &upload->context, &upload->row,
+                                      &upload->stream, error);
     if (err == ERR_OK)
         *ret_upload = TAKE(upload);
+    else
+        log_end(upload, err, error->text);
     return err;
 }
 
@@ -139,9 +167,11 @@ void signed_upload_complete(struct http_exchange *exchange) {
     uint64_t size = 0;
     if (upload_stream_complete(upload->stream, &size, &error) != ERR_OK) {
         upload_stream_abandon(upload->stream);
+        log_end(upload, error.code, error.text);
         http_exchange_fail(exchange, &error);
         return;
     }
+    log_end(upload, ERR_OK, NULL);
     buffer_printf(&body, "{\"size\":%llu}\n", (unsigned long long)size);
     http_exchange_reply(exchange, 200, "application/json", &body);
 }

@@ -16,10 +16,12 @@
 
 #include "api/http_server.h"
 #include "api/upload_url.h"
+#include "base/log.h"
 #include "ingest/upload.h"
 
 struct signed_upload_config {
     struct ingest *ingest;
+    const struct log *log;
     struct task_pool *pool;         /* for what may block after the answer */
     const struct upload_urls *urls; /* NULL: there are none, and all requests are answered 404 */
 };

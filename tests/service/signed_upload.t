@@ -88,6 +88,8 @@ def an_agent_is_told_a_url_and_sends_its_bytes_there(server):
     check(told.signed_url.startswith(f"https://symbols.test:7/base/v1/upload/{told.upload_id}?token="),
           told.signed_url)
     check_equal(agent.put(), (200, None))
+    server.wait_for_event("signed_upload", code="ok", build_id=agent.build_id,
+                          upload_id=told.upload_id, bytes=len(agent.data))
     agent.finish()
     check_equal(agent.ask().reason, EXISTS)
 
@@ -181,6 +183,8 @@ def what_broke_off_may_be_sent_again(server):
                  "\r\n\r\n".encode() + agent.data[:5000])
     wait_until(lambda: stored(server), "the first bytes")
     line.close()
+    server.wait_for_event("signed_upload", code="cancelled",
+                          upload_id=agent.instructions.upload_id)
     wait_until(lambda: agent.put() == (200, None), "the broken upload to be given up")
     agent.finish()
 
