@@ -165,7 +165,7 @@ lint: ## include directions, formatting, clang-tidy
 	$(Q)scripts/lint
 
 format: ## apply .clang-format
-	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+	$(Q)git ls-files '*.c' '*.h' ':!tests/fixtures' | xargs clang-format -i
 
 clean: ## remove build/
 	rm -rf $(BUILD)

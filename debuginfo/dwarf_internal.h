@@ -78,23 +78,26 @@ struct dwarf_unit {
     uint16_t version;
     bool has_code;  /* a compile, skeleton or partial unit: may hold functions */
     bool has_lines; /* pushes the rows of its line table: no unit before it has the same table */
-    bool may_have_more;       /* may hold code outside of `ranges` */
+    bool may_have_more; /* may hold code outside of `ranges` */
+
+    /* Which of the lists below have been read. */
+    bool files_read;
+    bool functions_read;
+    bool rows_read;
+    bool scopes_read;
+
     struct range_list ranges; /* what the unit says it covers, as far as it is live; joined */
 
-    bool files_read;
     Dwarf_Files *file_table;  /* NULL: the unit has none */
     size_t file_count;        /* of the table */
     struct dwarf_file *files; /* by file index; one more, the last, is the unit's own file */
 
-    bool functions_read;
     struct dwarf_function *functions;
     size_t function_count;
 
-    bool rows_read;
     struct dwarf_row *rows; /* as dwarf_visit_rows gives them */
     size_t row_count;
 
-    bool scopes_read;
     struct dwarf_scope *scopes; /* ascending die_address */
     size_t scope_count;
 };

@@ -1,9 +1,9 @@
 /*
  * DWARF 2 to 5 as a source, by a plain walk over libdw's low-level API (dwarf_* calls; never
  * libdwfl, never .debug_aranges). A push looks at every unit; resolve() tries first the units whose
- * ranges cover the address, and only where those have no row for it all others. Neither opens another file: what stands in a supplementary
- * file (.gnu_debugaltlink) or in split units (.dwo) stays unknown, and costs a name or, in a
- * skeleton, everything but the line rows.
+ * ranges cover the address, and only where those have no row for it all others. Neither opens
+ * another file: what stands in a supplementary file (.gnu_debugaltlink) or in split units (.dwo)
+ * stays unknown, and costs a name or, in a skeleton, everything but the line rows.
  *
  * Known limits of libdw 0.188 that this source inherits:
  *   - no .dwp and no DWARF 5 .debug_sup;

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "debuginfo/dwarf_source.h"
 #include "debuginfo/elf_file.h"
+#include "tests/support/address_input.h"
 #include "tests/support/frame_text.h"
 #include "tests/support/push_model.h"
 
@@ -32,7 +33,7 @@ static int fail(const struct error *error) {
 static int pull(struct symbol_source *source) {
     CLEANUP(frame_list_clear) struct frame_list frames = {0};
     uint64_t pc;
-    while (scanf("%" SCNx64, &pc) == 1) {
+    while (address_input_next(&pc)) {
         struct error error;
         if (source->ops->resolve(source, pc, &frames, &error))
             return fail(&error);
@@ -48,7 +49,7 @@ static int push(struct symbol_source *source) {
     if (source->ops->push(source, push_model_sink(model), &error))
         return fail(&error);
     uint64_t pc;
-    while (scanf("%" SCNx64, &pc) == 1) {
+    while (address_input_next(&pc)) {
         if (push_model_resolve(model, pc, &frames, &error))
             return fail(&error);
         print_frames(&frames);

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "symbolizer/index/index.h"
+#include "tests/support/address_input.h"
 #include "tests/support/frame_text.h"
 
 int main(int argc, char **argv) {
@@ -29,7 +30,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     uint64_t pc;
-    while (scanf("%" SCNx64, &pc) == 1) {
+    while (address_input_next(&pc)) {
         struct index_hit hit;
         struct index_scratch scratch;
         struct symbol_frame frame;

@@ -22,19 +22,11 @@
 #include "symbolizer/build/object_resolver.h"
 #include "symbolizer/index/demangle.h"
 #include "symbolizer/index/index.h"
+#include "tests/support/address_input.h"
 
 static int fail(const struct error *error) {
     fprintf(stderr, "object_query: %s\n", error->text);
     return 1;
-}
-
-/* The next line of the input as an address; false at the end. */
-static bool next_address(uint64_t *ret_pc) {
-    char line[64];
-    if (!fgets(line, sizeof(line), stdin))
-        return false;
-    *ret_pc = strtoull(line, NULL, 16);
-    return true;
 }
 
 static void print_span(struct span span, char end) {
@@ -99,7 +91,7 @@ static int query_index(const char *path) {
     uint64_t pc;
     if (open_index(path, &index))
         return 1;
-    while (next_address(&pc))
+    while (address_input_next(&pc))
         ask_index(index, pc);
     return 0;
 }
@@ -126,7 +118,7 @@ static int query_files(struct job_input *inputs, size_t count) {
     uint64_t pc;
     if (object_resolver_new(inputs, count, &resolver, &error))
         return fail(&error);
-    while (next_address(&pc)) {
+    while (address_input_next(&pc)) {
         if (object_resolver_resolve(resolver, pc, &frames, &miss, &error))
             return fail(&error);
         for (size_t i = 0; i < frames.count; i++)

@@ -357,7 +357,7 @@ static void threads_read_one_index_at_once(void **state) {
         assert_int_equal(pthread_create(&readers[i], NULL, read_all, index), 0);
     for (unsigned i = 0; i < READER_COUNT; i++)
         assert_int_equal(pthread_join(readers[i], NULL), 0);
-    assert_int_equal(index_damage_count(index), once + READER_COUNT * 50 * once);
+    assert_int_equal(index_damage_count(index), once + (uint64_t)READER_COUNT * 50 * once);
     index_free(index);
     free(damaged);
     free((void *)bytes.data);

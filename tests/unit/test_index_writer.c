@@ -346,8 +346,9 @@ static enum err write_some(struct index_writer *writer, int fd, struct error *er
         if (!err)
             err = index_writer_location(writer, &record, &location, error);
         if (!err)
-            err = index_writer_interval(writer, (struct pc_range){2 * i, 2 * i + 1}, location,
-                                        SYMBOL_MISS_NONE, error);
+            err = index_writer_interval(writer,
+                                        (struct pc_range){2 * (uint64_t)i, 2 * (uint64_t)i + 1},
+                                        location, SYMBOL_MISS_NONE, error);
         if (!err)
             err = index_writer_segment(writer, &(struct index_segment){0}, error);
     }
