@@ -91,11 +91,13 @@ static void sweep(struct upload_table *table, int64_t now_ms, struct upload_entr
     }
 }
 
-static enum err say_busy(enum entry_state state, struct error *error) {
+static enum err say_busy(enum entry_state state, bool once, struct error *error) {
     if (state == ENTRY_WAITING)
         return error_set(error, ERR_STATE, "this upload has its bytes already: finish it");
+    /* Its sender may have given up, or lost the connection, without our knowing yet. */
     if (state == ENTRY_RECEIVING)
-        return error_set(error, ERR_STATE, "the bytes of this upload are being received already");
+        return error_set(error, once ? ERR_STATE : ERR_UNAVAILABLE,
+                         "the bytes of this upload are being received already");
     return error_set(error, ERR_STATE, "this upload is being finished already");
 }
 
@@ -103,7 +105,7 @@ static enum err begin_locked(struct upload_table *table, struct upload_entry *en
                              int64_t now_ms, struct upload_entry **replaced, struct error *error) {
     struct upload_entry **link = find(table, entry->tenant, entry->upload_id);
     if (*link && (once || (*link)->state != ENTRY_WAITING))
-        return say_busy((*link)->state, error);
+        return say_busy((*link)->state, once, error);
     if (*link)
         unlink_to(table, link, replaced);
     if (table->count == table->count_max)

@@ -35,9 +35,9 @@ struct upload_place {
 
 /*
  * A place for an upload whose bytes come now. Earlier bytes of the same upload that wait are
- * dropped, unless it takes bytes once. ERR_STATE while the same upload is being received or
- * finished, or has its bytes; ERR_EXHAUSTED when all places are taken by uploads that are not
- * stale.
+ * dropped, unless it takes bytes once. ERR_UNAVAILABLE while the same upload is being received
+ * (ERR_STATE if once); ERR_STATE while it is being finished, or has its bytes; ERR_EXHAUSTED when
+ * all places are taken by uploads that are not stale.
  */
 enum err upload_table_begin(struct upload_table *table, const struct upload_place *place,
                             int64_t now_ms, struct upload_entry **ret_entry, struct error *error);

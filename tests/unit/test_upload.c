@@ -262,7 +262,7 @@ static void an_upload_is_received_once_at_a_time(void **state) {
     char upload_id[UPLOAD_ID_SIZE];
     ingest_site_initiate(site, &query, strlen(GNU_FILE), upload_id);
     struct upload_stream *first = open_stream(site, &query, upload_id);
-    assert_error(try_stream(site, &query, upload_id), ERR_STATE,
+    assert_error(try_stream(site, &query, upload_id), ERR_UNAVAILABLE,
                  "the bytes of this upload are being received already");
     assert_error(finish(site, &query, upload_id), ERR_STATE,
                  "the bytes of this upload are still being received");
