@@ -69,7 +69,7 @@ def build(*programs):
 
 class Program:
     """A Go program of ours; `requests` maps the words it may ask for to functions of the words that
-    follow. Its other lines are TAP of this script."""
+    follow; one that returns None answers nothing. Its other lines are TAP of this script."""
 
     def __init__(self, words, requests=None):
         self.requests = requests or {}
@@ -90,5 +90,7 @@ class Program:
             text = str(self.requests[word](*rest))
         except Exception as error:  # the program reports it as a failed test
             text = f"failed {type(error).__name__}: {error}".replace("\n", " ")
+        if text == "None":  # it was told, not asked
+            return
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()

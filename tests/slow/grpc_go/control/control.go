@@ -6,6 +6,7 @@ package control
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -31,6 +32,16 @@ func Ask(words ...string) (string, error) {
 	}
 	return answer, nil
 }
+
+// Tell prints "!words", to which no answer comes.
+func Tell(words ...string) {
+	lock.Lock()
+	defer lock.Unlock()
+	fmt.Println("!" + strings.Join(words, " "))
+}
+
+// WaitForEnd returns when the script has closed standard input.
+func WaitForEnd() { io.Copy(io.Discard, input) }
 
 // Note prints a TAP diagnostic.
 func Note(format string, arguments ...any) {
