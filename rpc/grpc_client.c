@@ -269,6 +269,8 @@ static enum err new_session(struct grpc_client *client) {
     if (nghttp2_session_callbacks_new(&callbacks) != 0)
         return ERR_NO_MEMORY;
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
+    /* RFC 9113 calls a value with a space at an end malformed; gRPC servers send such texts. */
+    nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_received);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_closed);
