@@ -105,11 +105,11 @@ def check_refusals(directory, server):
     }
     for fault, (name, code, pattern) in refused.items():
         check(name, server, [binary(directory, fault)], code, pattern)
-    check("FailedPrecondition from InitiateUpload: a failure with the reason", server,
-          [binary(directory, "03")], 1, r": failed, .*in-progress")
+    check("FailedPrecondition from InitiateUpload: a failure, and try again later", server,
+          [binary(directory, "03")], 3, r": failed, .*in-progress")
     check("refused in mid-stream of 100 MB: a failure with the reason", server,
           [binary(directory, "04", 100_000_000)], 1, r": failed, .*I have seen enough")
-    check("a reason of 4 KiB with odd bytes is shown on one line", server,
+    check("a reason of 4 KiB with odd bytes, a space at its end, is shown on one line", server,
           [binary(directory, "0a", 50_000_000)], 1, r"\A[^\n]*: failed, [^\n]*zu groß 太大[^\n]*\n\Z")
     check("Unavailable in mid-stream of 100 MB, then well: uploaded", server,
           [binary(directory, "05", 100_000_000)], 0, r": uploaded, 100000000 bytes")
