@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "api/debuginfo_query.h"
 #include "api/debuginfo_report.h"
 #include "api/symbolize.h"
 #include "api/symbolize_json.h"
@@ -100,26 +101,12 @@ static void handle_symbolize(struct http_exchange *exchange, void *argument) {
 
 /* --- GET /v1/debuginfo/{build_id} ----------------------------------------------------------- */
 
-static enum err parse_debuginfo_id(const struct http_exchange *exchange, struct binary_id *ret_id,
-                                   struct error *error) {
-    char kind_name[256];
-    bool has_kind = false;
-    enum binary_id_kind kind = BINARY_ID_GNU;
-    enum err err = http_exchange_query(exchange, "id_kind", kind_name, &has_kind, error);
-    if (err != ERR_OK)
-        return err;
-    if (has_kind && !binary_id_kind_from_name(span_cstr(kind_name), &kind))
-        return error_set(error, ERR_INVALID,
-                         "query argument id_kind: want gnu, go, htlhash or uuid");
-    return binary_id_parse(kind, http_exchange_parameter(exchange), ret_id, error);
-}
-
 static void handle_debuginfo(struct http_exchange *exchange, void *argument) {
     struct http_api *api = argument;
     struct binary_id id;
     struct error error;
     struct buffer body = {0};
-    enum err err = parse_debuginfo_id(exchange, &id, &error);
+    enum err err = debuginfo_query_id(exchange, &id, &error);
     if (err == ERR_OK)
         err = debuginfo_report(&api->resolver, http_exchange_context(exchange), &id, &body, &error);
     if (err == ERR_OK) {
@@ -140,6 +127,23 @@ static void prepare_signed_upload(struct http_exchange *exchange, void *argument
 static void handle_signed_upload(struct http_exchange *exchange, void *argument) {
     (void)argument;
     signed_upload_complete(exchange);
+}
+
+/* --- PUT /v1/debuginfo and /v1/debuginfo/{build_id} ----------------------------------------- */
+
+static void prepare_upload(struct http_exchange *exchange, void *argument) {
+    const struct http_api *api = argument;
+    http_upload_prepare(exchange, &api->uploads, false);
+}
+
+static void prepare_upload_of_id(struct http_exchange *exchange, void *argument) {
+    const struct http_api *api = argument;
+    http_upload_prepare(exchange, &api->uploads, true);
+}
+
+static void handle_upload(struct http_exchange *exchange, void *argument) {
+    (void)argument;
+    http_upload_finish(exchange);
 }
 
 /* --- operations ----------------------------------------------------------------------------- */
@@ -176,6 +180,16 @@ static const struct http_route routes[] = {
      .path = "/v1/upload/{upload_id}",
      .prepare = prepare_signed_upload,
      .handler = handle_signed_upload,
+     .waits = true},
+    {.method = "PUT",
+     .path = "/v1/debuginfo",
+     .prepare = prepare_upload,
+     .handler = handle_upload,
+     .waits = true},
+    {.method = "PUT",
+     .path = "/v1/debuginfo/{build_id}",
+     .prepare = prepare_upload_of_id,
+     .handler = handle_upload,
      .waits = true},
     {.method = "GET", .path = "/healthz", .handler = handle_healthz, .quick = true},
     {.method = "GET", .path = "/readyz", .handler = handle_readyz},
@@ -218,4 +232,5 @@ void http_api_configure(struct http_api *api, struct http_server_config *config)
     config->argument = api;
     config->observer = observe;
     config->pool = api->pool;
+    config->waiting_pool = api->uploads.pool;
 }

@@ -9,6 +9,7 @@
 
 #include "api/build_waiter.h"
 #include "api/http_server.h"
+#include "api/http_upload.h"
 #include "api/metrics.h"
 #include "api/module_resolver.h"
 #include "api/signed_upload.h"
@@ -21,6 +22,7 @@ struct http_api {
     struct task_pool *pool;
     struct ingest *ingest;
     struct signed_upload_config signed_uploads;
+    struct http_upload_config uploads;
     struct metrics *metrics;
     struct metrics_sources sources;
     const struct log *log;

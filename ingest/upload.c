@@ -47,6 +47,7 @@ enum err ingest_open(const struct ingest_config *config, struct catalog *catalog
     CLEANUP(cleanup_ingest) struct ingest *ingest = calloc(1, sizeof(*ingest));
     if (!ingest)
         return error_set(error, ERR_NO_MEMORY, "no memory for the upload core");
+    pthread_rwlock_init(&ingest->publishing, NULL);
     ingest->config = with_defaults(config);
     ingest->catalog = catalog;
     ingest->blobs = blobs;
@@ -68,7 +69,16 @@ void ingest_free(struct ingest *ingest) {
     if (!ingest)
         return;
     upload_table_free(ingest->table);
+    pthread_rwlock_destroy(&ingest->publishing);
     free(ingest);
+}
+
+void ingest_publishing_begin(struct ingest *ingest) {
+    pthread_rwlock_rdlock(&ingest->publishing);
+}
+
+void ingest_publishing_end(struct ingest *ingest) {
+    pthread_rwlock_unlock(&ingest->publishing);
 }
 
 int64_t ingest_stale_ms(const struct ingest *ingest, const struct upload_row *row) {
@@ -223,7 +233,7 @@ enum err ingest_should_initiate(struct ingest *ingest, const struct request_cont
 }
 
 /* A version 4 UUID (RFC 4122, 4.4). */
-static enum err random_upload_id(char ret_text[static UPLOAD_ID_SIZE], struct error *error) {
+enum err ingest_random_upload_id(char ret_text[static UPLOAD_ID_SIZE], struct error *error) {
     uint8_t b[16];
     if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
         return error_set_errno(error, ERR_UNAVAILABLE, errno, "no random upload id");
@@ -310,7 +320,7 @@ enum err ingest_initiate(struct ingest *ingest, const struct request_context *co
     question.row.started_ms = question.now_ms;
     snprintf(question.row.hash, sizeof(question.row.hash), "%s", query->hash);
     snprintf(question.row.uploader, sizeof(question.row.uploader), "%s", context->principal);
-    enum err err = random_upload_id(question.row.upload_id, error);
+    enum err err = ingest_random_upload_id(question.row.upload_id, error);
     if (err == ERR_OK)
         err = catalog_write(ingest->catalog, initiate, &question, error);
     if (err != ERR_OK)

@@ -162,11 +162,13 @@ static enum err store(struct finish *finish, struct error *error) {
     if (err != ERR_OK)
         return err;
     FAULT_POINT("upload.after_identify");
+    ingest_publishing_begin(finish->ingest);
     err = blob_writer_publish(upload_entry_writer(finish->entry), error);
-    if (err != ERR_OK)
-        return err;
-    FAULT_POINT("upload.after_publish");
-    err = catalog_write(finish->ingest->catalog, commit, finish, error);
+    if (err == ERR_OK)
+        FAULT_POINT("upload.after_publish");
+    if (err == ERR_OK)
+        err = catalog_write(finish->ingest->catalog, commit, finish, error);
+    ingest_publishing_end(finish->ingest);
     if (err != ERR_OK)
         return err;
     FAULT_POINT("upload.after_commit");

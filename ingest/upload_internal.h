@@ -1,7 +1,9 @@
 /* What the parts of the upload state machine share: questions and initiating (upload.c), receiving
- * (upload_stream.c), finishing (upload_finish.c). */
+ * (upload_stream.c), finishing (upload_finish.c), all in one request (upload_put.c), and removing
+ * (purge.c). */
 #pragma once
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "ingest/upload.h"
@@ -14,6 +16,7 @@ struct ingest {
     struct build_queue *queue;
     const struct worker_config *workers;
     struct upload_table *table;
+    pthread_rwlock_t publishing; /* read: a blob appears before its rows; write: one is removed */
     _Atomic uint64_t initiated;
     _Atomic uint64_t finished;
     _Atomic uint64_t failed;
@@ -21,3 +24,10 @@ struct ingest {
 };
 
 int64_t ingest_stale_ms(const struct ingest *ingest, const struct upload_row *row);
+
+enum err ingest_random_upload_id(char ret_text[static UPLOAD_ID_SIZE], struct error *error);
+
+/* Around publishing a blob and committing the rows that need it, so that nobody removes it in
+ * between because no row needs it. */
+void ingest_publishing_begin(struct ingest *ingest);
+void ingest_publishing_end(struct ingest *ingest);
