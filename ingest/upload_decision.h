@@ -19,27 +19,27 @@
  * Row by row, the first that fits; "good" is a sound object of the id that has DWARF or pclntab, or
  * one of a type without symbols (sources, source maps), "poor" one of this type that is neither:
  *
- *   | latest upload   | stored | further                     | ShouldInitiateUpload    | Initiate |
- *   |-----------------|--------|-----------------------------|-------------------------|----------|
- *   | uploading fresh | any    | forced                      | yes InProgressButForced | accepted |
- *   |                 |        | else                        | no  InProgress          | STATE    |
- *   | any other       | good   | forced                      | yes ExistsButForced     | accepted |
- *   |                 |        | else                        | no  Exists              | STATE    |
- *   |                 | broken | forced                      | yes ExistsButForced     | accepted |
- *   |                 |        | hash held, failed too often | no  Equal               | EXISTS   |
- *   |                 |        | hash given / not            | yes NotEqual / Invalid  | accepted |
- *   |                 | poor   | forced                      | yes ExistsButForced     | accepted |
- *   |                 |        | hash held, failed too often | no  Equal               | EXISTS   |
- *   |                 |        | asked within the hour       | no  Exists              | accepted |
- *   |                 |        | hash given / not            | yes NotEqual / Invalid  | accepted |
- *   | none            | none   |                             | yes FirstTimeSeen       | accepted |
- *   | uploading stale | none   |                             | yes Stale               | accepted |
- *   | interrupted     | none   |                             | yes Stale               | accepted |
- *   | purged          | none   |                             | yes Purged              | accepted |
- *   | failed          | none   | forced                      | yes ExistsButForced     | accepted |
- *   |                 |        | failed too often            | no  Equal               | EXISTS   |
- *   |                 |        | hash given / not            | yes NotEqual / Invalid  | accepted |
+ *   | latest    | stored | further                | ShouldInitiateUpload    | Initiate |
+ *   |-----------|--------|------------------------|-------------------------|----------|
+ *   | uploading | any    | forced                 | yes InProgressButForced | accepted |
+ *   |           |        | else                   | no  InProgress          | STATE    |
+ *   | any other | good   | forced                 | yes ExistsButForced     | accepted |
+ *   |           |        | else                   | no  Exists              | STATE    |
+ *   |           | poor   | forced                 | yes ExistsButForced     | accepted |
+ *   |           |        | hash held, or failed   | no  Equal               | EXISTS   |
+ *   |           |        |   too often            |                         |          |
+ *   |           |        | asked within the hour  | no  Exists              | accepted |
+ *   |           |        | hash given / not       | yes NotEqual / Invalid  | accepted |
+ *   | none      | none   |                        | yes FirstTimeSeen       | accepted |
+ *   | stale     | none   |                        | yes Stale               | accepted |
+ *   | interrupted | none |                        | yes Stale               | accepted |
+ *   | purged    | none   |                        | yes Purged              | accepted |
+ *   | failed    | none   | forced                 | yes ExistsButForced     | accepted |
+ *   |           |        | failed too often       | no  Equal               | EXISTS   |
+ *   |           |        | hash given / not       | yes NotEqual / Invalid  | accepted |
  *
+ * "Uploading" is one that is not stale. While there is no place for another upload, each yes is
+ * answered as "no InProgress" and nothing is accepted (ERR_EXHAUSTED): see ingest/upload.h.
  * An interrupted upload is one that a restart of the server cut off. An uploaded one whose object
  * was lost since is answered like a purged one.
  */

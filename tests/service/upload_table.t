@@ -4,7 +4,9 @@ differ (poor and failed objects) as ingest/upload_decision.h has them. What make
 told in words and codes after which agents come back."""
 import json
 import os
+import re
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import threading
@@ -63,6 +65,14 @@ def sample(salt, **options):
 def poor(salt):
     """A program with dynamic symbols alone."""
     return sample(salt, flags=("-s", "-shared", "-fPIC", "-Wl,-soname,poor"))
+
+
+def section(path, name):
+    """(offset, size) in the file."""
+    text = subprocess.run(["readelf", "-SW", path], check=True, capture_output=True,
+                          text=True).stdout
+    match = re.search(rf" {re.escape(name)} +PROGBITS +\w+ (\w+) (\w+) ", text)
+    return int(match.group(1), 16), int(match.group(2), 16)
 
 
 def check_answer(agent, should, reason, **fields):
@@ -363,10 +373,22 @@ def a_forced_upload_that_fails_leaves_the_old_object_serving(server):
     agent.data = good[:len(good) // 2]
     agent.initiate(force=True)
     agent.send()
-    try:
-        agent.finish()
-    except grpc.RpcError as error:
-        check_equal(error.code(), StatusCode.INVALID_ARGUMENT)
+    check_refused(StatusCode.INVALID_ARGUMENT, agent.finish, says="malformed")
+    check_equal(symbolize(server, path), ("ok", True))
+
+
+@test
+def a_forced_upload_with_damaged_dwarf_does_not_take_the_names_away(server):
+    path = sample(14)
+    agent = Agent(server, path)
+    agent.upload()
+    check_equal(symbolize(server, path), ("ok", True))
+    damaged = bytearray(agent.data)
+    for name in (".debug_abbrev", ".debug_info", ".debug_line"):
+        offset, size = section(path, name)
+        damaged[offset:offset + size] = b"\xff" * size
+    agent.data = bytes(damaged)
+    agent.upload(force=True)
     check_equal(symbolize(server, path), ("ok", True))
 
 
