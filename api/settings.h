@@ -39,17 +39,17 @@ enum setting_type {
 };
 
 struct setting {
-    const char *key;  /* "uploads.max_size" */
-    const char *flag; /* "max-upload-size" */
-    enum setting_type type;
+    const char *key;            /* "uploads.max_size" */
+    const char *flag;           /* "max-upload-size" */
     size_t offset;              /* in struct server_options */
-    const char *fallback;       /* as it would be written; NULL: empty, or see fallback_words */
-    const char *words;          /* help, a sentence without its dot */
-    const char *value_name;     /* in help: "DIR" */
-    const char *fallback_words; /* of the default, when it is computed or empty */
+    const char *fallback;       /* as it would be written; NULL: see fallback_words */
+    const char *fallback_words; /* of a default that is computed or empty */
+    const char *words;          /* what it is, for help: a sentence without its dot */
+    const char *value_name;     /* in help: "DIR"; NULL: the type's */
     const char *const *choices; /* up to NULL */
     uint64_t min, max;          /* of counts, bytes and milliseconds */
-    bool reloads;               /* SIGHUP takes a new value */
+    enum setting_type type;
+    bool reloads; /* SIGHUP takes a new value */
 };
 
 size_t settings_count(void);
@@ -64,7 +64,7 @@ enum err setting_list_add(const struct setting *setting, const char *text,
                           struct server_options *options, struct error *error);
 /* What a value of this type looks like: "a size such as 512MiB". */
 const char *setting_type_words(enum setting_type type);
-/* The value as the file would have it. */
+/* The value as the file has it, and read back from there as the same. */
 void setting_format(const struct setting *setting, const struct server_options *options,
                     struct buffer *out);
 bool setting_equal(const struct setting *setting, const struct server_options *a,

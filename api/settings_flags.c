@@ -205,7 +205,8 @@ void settings_help(FILE *out) {
     fputs(
         "\n"
         "Settings, each with its place in the file. A SIZE is in bytes, or has a suffix KiB, MiB\n"
-        "or GiB; a TIME is in seconds, or has a suffix s, m or h. SIGHUP reads the file again, and\n"
+        "or GiB; a TIME is in seconds, or has a suffix s, m or h. SIGHUP reads the file again, "
+        "and\n"
         "takes the settings that are said to reload.\n"
         "\n",
         out);

@@ -5,6 +5,7 @@
 
 #include "api/settings.h"
 #include "base/cleanup.h"
+#include "base/utf8.h"
 
 struct unit {
     const char *suffix;
@@ -115,14 +116,32 @@ static enum err parse_choice(const struct setting *setting, const char *text, in
     return ERR_INVALID;
 }
 
+/* What YAML can hold bare in double quotes, and a log line shows: no control characters, no line
+ * separators (NEL is one of C1), no byte order mark, no noncharacters of the first plane. */
+static bool is_printable(struct span character) {
+    static const char *const others[] = {"\xe2\x80\xa8", "\xe2\x80\xa9", "\xef\xbb\xbf",
+                                         "\xef\xbf\xbe", "\xef\xbf\xbf"};
+    unsigned char first = (unsigned char)character.data[0];
+    if (character.size == 1)
+        return first >= ' ' && first != 0x7f;
+    if (character.size == 2)
+        return first != 0xc2 || (unsigned char)character.data[1] >= 0xa0;
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        if (span_equal_cstr(character, others[i]))
+            return false;
+    }
+    return true;
+}
+
 static enum err parse_text(const char *text, size_t size_max, char *ret_text, struct error *error) {
     size_t size = strlen(text);
     if (size == 0 || size >= size_max)
         return error_set(error, ERR_INVALID, "want 1 to %zu bytes", size_max - 1);
-    for (size_t i = 0; i < size; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        if (byte < ' ' || byte == 0x7f)
-            return error_set(error, ERR_INVALID, "has a control character");
+    for (size_t at = 0; at < size;) {
+        size_t step = utf8_character_size(span_of(text + at, size - at));
+        if (step == 0 || !is_printable(span_of(text + at, step)))
+            return error_set(error, ERR_INVALID, "has a byte that is no printable UTF-8");
+        at += step;
     }
     memcpy(ret_text, text, size + 1);
     return ERR_OK;

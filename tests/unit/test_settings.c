@@ -235,7 +235,7 @@ static void what_is_wrong_in_a_file_is_told_with_its_place(void **state) {
         {"data_dir:\n", "f.yaml:1:10: data_dir has no value: want a path"},
         {"data_dir: null\n", "f.yaml:1:11: data_dir has no value: want a path"},
         {"data_dir: \"a\\0b\"\n", "f.yaml:1:11: data_dir has one value: want a path"},
-        {"data_dir: \"a\\nb\"\n", "f.yaml:1:11: data_dir: has a control character"},
+        {"data_dir: \"a\\nb\"\n", "f.yaml:1:11: data_dir: has a byte that is no printable UTF-8"},
         {"listen: {http: localhost:1}\n", "f.yaml:1:16: listen.http: \"localhost:1\" is no listen "
                                           "address"},
         {"log: {level: info\n", "f.yaml:2:1: no YAML: "},
