@@ -77,13 +77,13 @@ $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard rpc/*.c api/*.c cli/*.c tests/unit/*.
 SERVER_MODULES := api ingest rpc policy cache symbolizer/protocol symbolizer/index base
 WORKER_MODULES := symbolizer/build symbolizer/protocol symbolizer/index debuginfo base
 CLI_MODULES := cli symbolizer/build symbolizer/protocol symbolizer/index debuginfo base
-REMOTE_MODULES := cli rpc symbolizer/protocol debuginfo base
+REMOTE_MODULES := cli rpc symbolizer/protocol symbolizer/index debuginfo base
 
 SERVER_LIBS := -lmicrohttpd -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 -lyaml -lzstd -liberty -lz \
 	-lnettle
 WORKER_LIBS := -ldw -lelf -ldeflate -lzstd -liberty -lz -lnettle
 CLI_LIBS := $(WORKER_LIBS) -ljansson
-REMOTE_LIBS := -lcurl -lnghttp2 -lprotobuf-c -lelf -ldeflate -lzstd -lnettle -ljansson
+REMOTE_LIBS := -lcurl -lnghttp2 -lprotobuf-c -lelf -ldeflate -lzstd -liberty -lnettle -ljansson
 ALL_LIBS := -lcurl -lmicrohttpd -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 -lyaml $(WORKER_LIBS)
 
 # $(1): program, $(2): its main, $(3): modules, $(4): libraries

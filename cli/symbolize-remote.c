@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/command_query.h"
 #include "cli/command_upload.h"
 
 static const char help[] = "Usage: symbolize upload [OPTION]... FILE|FOLDER...\n"
+                           "       symbolize query [OPTION]... BUILD_ID [ADDRESS]...\n"
                            "\n"
                            "`symbolize COMMAND --help` tells more.\n";
 
@@ -15,10 +17,12 @@ int main(int argument_count, char **arguments) {
     const char *command = argument_count > 1 ? arguments[1] : "";
     if (strcmp(command, "upload") == 0)
         return command_upload(argument_count - 1, arguments + 1);
+    if (strcmp(command, "query") == 0)
+        return command_query(argument_count - 1, arguments + 1);
     if (strcmp(command, "--help") == 0) {
         fputs(help, stdout);
         return EXIT_DONE;
     }
-    fputs("symbolize-remote: want `upload`; see symbolize --help\n", stderr);
+    fputs("symbolize-remote: want `upload` or `query`; see symbolize --help\n", stderr);
     return EXIT_BAD_USAGE;
 }

@@ -1,11 +1,11 @@
 #include "cli/upload_options.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "cli/remote_flags.h"
 
 #define SERVER_DEFAULT "http://127.0.0.1:7070"
 #define JOBS_DEFAULT 3
@@ -86,22 +86,10 @@ struct words {
     long timeout_s;
 };
 
-static enum err parse_number(const char *text, long min, long max, long *ret_number,
-                             struct error *error) {
-    char *end;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    if (errno || end == text || *end || number < min || number > max)
-        return error_set(error, ERR_INVALID, "want a number from %ld to %ld, not \"%.100s\"", min,
-                         max, text);
-    *ret_number = number;
-    return ERR_OK;
-}
-
 static enum err parse_unsigned(const char *text, long min, long max, unsigned *ret_number,
                                struct error *error) {
     long number;
-    enum err err = parse_number(text, min, max, &number, error);
+    enum err err = remote_number_parse(text, min, max, &number, error);
     if (err == ERR_OK)
         *ret_number = (unsigned)number;
     return err;
@@ -126,7 +114,7 @@ static enum err apply_valued(int flag, const char *value, struct upload_options 
     case FLAG_RETRIES:
         return parse_unsigned(value, 0, RETRIES_MAX, &remote->retries, error);
     case FLAG_TIMEOUT:
-        return parse_number(value, 1, TIMEOUT_MAX_S, &words->timeout_s, error);
+        return remote_number_parse(value, 1, TIMEOUT_MAX_S, &words->timeout_s, error);
     case FLAG_TOKEN_FILE:
         return remote_access_read_token(&remote->access, value, error);
     default:
