@@ -26,7 +26,7 @@ struct http_api {
     struct metrics *metrics;
     struct metrics_sources sources;
     const struct log *log;
-    bool access_log; /* each request is an event at level info */
+    _Atomic bool access_log; /* may change; each request is an event at level info */
 };
 
 /* Fills in the routes, argument and observer of a server's configuration. */

@@ -268,6 +268,8 @@ enum err server_reload(struct server *server, const struct server_options *optio
     (void)error;
     struct index_cache_limits limits = index_limits(options);
     index_cache_limit(server->indexes, &limits);
+    ingest_limit_size(server->ingest, options->upload_size_max);
+    server->api.access_log = options->http_access_log;
     return ERR_OK;
 }
 

@@ -80,6 +80,7 @@ static const struct setting table[] = {
      .type = SETTING_BOOL,
      AT(http_access_log),
      .fallback = "false",
+     .reloads = true,
      .words = "logs each HTTP request at level info; otherwise at level debug, or warn when it "
               "fails by our "
               "fault"},
@@ -121,6 +122,7 @@ static const struct setting table[] = {
      .fallback = "4GiB",
      .min = 1,
      .max = TIB,
+     .reloads = true,
      .words = "of one upload"},
     {.key = "uploads.max_streams",
      .flag = "max-upload-streams",

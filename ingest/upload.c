@@ -49,6 +49,7 @@ enum err ingest_open(const struct ingest_config *config, struct catalog *catalog
         return error_set(error, ERR_NO_MEMORY, "no memory for the upload core");
     pthread_rwlock_init(&ingest->publishing, NULL);
     ingest->config = with_defaults(config);
+    ingest->upload_size_max = ingest->config.upload_size_max;
     ingest->catalog = catalog;
     ingest->blobs = blobs;
     ingest->queue = queue;
@@ -63,6 +64,10 @@ enum err ingest_open(const struct ingest_config *config, struct catalog *catalog
         return err;
     *ret_ingest = TAKE(ingest);
     return ERR_OK;
+}
+
+void ingest_limit_size(struct ingest *ingest, uint64_t upload_size_max) {
+    ingest->upload_size_max = upload_size_max;
 }
 
 void ingest_free(struct ingest *ingest) {
@@ -249,7 +254,7 @@ enum err ingest_random_upload_id(char ret_text[static UPLOAD_ID_SIZE], struct er
 static enum err check_initiate(const struct ingest *ingest, const struct question *question,
                                struct error *error) {
     const char *reason = upload_reason_text(question->verdict.reason);
-    uint64_t size_max = ingest->config.upload_size_max;
+    uint64_t size_max = ingest->upload_size_max;
     if (question->verdict.initiate == ERR_EXISTS)
         return error_set(error, ERR_EXISTS, "%s", reason);
     if (question->verdict.initiate != ERR_OK)

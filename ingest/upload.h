@@ -34,6 +34,8 @@ enum err ingest_open(const struct ingest_config *config, struct catalog *catalog
                      struct blob_store *blobs, struct build_queue *queue,
                      const struct worker_config *workers, struct ingest **ret_ingest,
                      struct error *error);
+/* Another upload_size_max, not 0, for the uploads that begin from now on. */
+void ingest_limit_size(struct ingest *ingest, uint64_t upload_size_max);
 void ingest_free(struct ingest *ingest);
 DEFINE_CLEANUP(ingest, struct ingest, ingest_free)
 

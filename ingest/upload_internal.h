@@ -17,6 +17,7 @@ struct ingest {
     const struct worker_config *workers;
     struct upload_table *table;
     pthread_rwlock_t publishing; /* read: a blob appears before its rows; write: one is removed */
+    _Atomic uint64_t upload_size_max; /* may change */
     _Atomic uint64_t initiated;
     _Atomic uint64_t finished;
     _Atomic uint64_t failed;

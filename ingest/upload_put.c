@@ -33,10 +33,10 @@ static enum err check_claim(const struct ingest *ingest, const struct upload_cla
                          artifact_type_name(claim->type));
     if (claim->has_size && claim->size == 0)
         return error_set(error, ERR_INVALID, "the body is empty");
-    if (claim->has_size && claim->size > ingest->config.upload_size_max)
+    if (claim->has_size && claim->size > ingest->upload_size_max)
         return error_set(error, ERR_LIMIT, "%llu bytes are over the maximum of %llu",
                          (unsigned long long)claim->size,
-                         (unsigned long long)ingest->config.upload_size_max);
+                         (unsigned long long)ingest->upload_size_max);
     return ERR_OK;
 }
 
@@ -110,7 +110,7 @@ enum err upload_put_open(struct ingest *ingest, const struct request_context *co
         .upload_id = put->row.upload_id,
         .stale_ms = ingest_stale_ms(ingest, &put->row),
     };
-    uint64_t size_max = claim->has_size ? claim->size : ingest->config.upload_size_max;
+    uint64_t size_max = claim->has_size ? claim->size : ingest->upload_size_max;
     err = upload_table_begin(ingest->table, &place, ingest->config.wall_ms(), &put->entry, error);
     if (err == ERR_OK)
         err = blob_writer_open(ingest->blobs, size_max, &put->writer, error);
@@ -133,7 +133,7 @@ enum err upload_put_append(struct upload_put *put, const void *bytes, size_t siz
         err = blob_writer_append(put->writer, bytes, size, error);
     if (err == ERR_LIMIT && !put->claim.has_size)
         return error_set(error, ERR_LIMIT, "the body is over the maximum of %llu bytes",
-                         (unsigned long long)ingest->config.upload_size_max);
+                         (unsigned long long)ingest->upload_size_max);
     if (err == ERR_OK)
         ingest->bytes_received += size;
     return err;

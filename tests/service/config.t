@@ -144,6 +144,31 @@ def check_documents(tap):
     tap.ok(len(families) > 25 and not unknown, "docs/OPERATIONS.md explains each metric", unknown)
 
 
+def initiate(server, size):
+    """The status of InitiateUpload for a file of this size."""
+    import grpc
+    try:
+        server.debuginfo().InitiateUpload(server.messages.InitiateUploadRequest(
+            build_id="c0ffee", build_id_type=1, hash="h", size=size, force=True))
+        return "OK"
+    except grpc.RpcError as error:
+        return error.code().name
+
+
+def check_limits(tap, directory):
+    path = write(directory, "uploads: {max_size: 1MiB}\nhttp: {access_log: false}\n")
+    with service.Service(["--config", path], log_level="info") as server:
+        before = initiate(server, 2 << 20)
+        write(directory, "uploads: {max_size: 2MiB}\nhttp: {access_log: true}\n")
+        reload(server, 1)
+        after = initiate(server, 2 << 20)
+        tap.ok(before != "OK" and after == "OK", "SIGHUP changes the bound of an upload's size",
+               f"{before}, then {after}")
+        server.http("GET", "/healthz")
+        tap.ok(bool(server.wait_for_event("http_request", path="/healthz")),
+               "SIGHUP turns the access log on")
+
+
 def check_logs(tap, directory):
     with service.Service(["--http-access-log"], log_level="info") as server:
         path = service.compile_sample(directory)
@@ -172,6 +197,7 @@ def main():
         check_precedence(tap, directory)
         check_round_trip(tap, directory)
         check_reload(tap, directory)
+        check_limits(tap, directory)
         check_logs(tap, directory)
     check_lock(tap)
     check_documents(tap)

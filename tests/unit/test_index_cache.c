@@ -354,6 +354,28 @@ static void a_restart_evicts_what_a_smaller_bound_does_not_hold(void **state) {
     assert_int_equal(stats.evictions, 3);
 }
 
+static void a_smaller_bound_takes_effect_at_once_but_for_maps_in_use(void **state) {
+    struct fixture *f = *state;
+    open_cache(f, 10, 10);
+    for (int i = 0; i < 5; i++) {
+        publish(f, i);
+        use(f, i);
+    }
+    struct index_handle *handle = hold(f, 0);
+    struct index_cache_limits limits = {.disk_size_max = 3 * f->image.size,
+                                        .mapped_size_max = 2 * f->image.size};
+    index_cache_limit(f->cache, &limits);
+    struct index_cache_stats stats = stats_of(f);
+    assert_int_equal(stats.disk_count, 3);
+    assert_int_equal(stats.mapped_count, 2);
+    assert_answers(handle);
+    index_handle_release(handle);
+    limits.disk_size_max = 10 * f->image.size;
+    index_cache_limit(f->cache, &limits);
+    publish(f, 7);
+    assert_int_equal(stats_of(f).disk_count, 4);
+}
+
 #define THREADS 8
 #define ROUNDS 200
 #define KEYS 6
@@ -457,6 +479,7 @@ int main(void) {
         TEST(a_use_is_noted_in_the_files_time),
         TEST(a_restart_removes_temporary_and_other_versions_files_only),
         TEST(a_restart_evicts_what_a_smaller_bound_does_not_hold),
+        TEST(a_smaller_bound_takes_effect_at_once_but_for_maps_in_use),
         TEST(many_threads_that_want_one_index_map_it_once),
         TEST(threads_may_acquire_publish_and_evict_at_once),
     };
