@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "api/debuginfo_delete.h"
+#include "api/debuginfo_file.h"
 #include "api/debuginfo_query.h"
 #include "api/debuginfo_report.h"
 #include "api/symbolize.h"
@@ -146,6 +148,18 @@ static void handle_upload(struct http_exchange *exchange, void *argument) {
     http_upload_finish(exchange);
 }
 
+/* --- GET /v1/debuginfo/{build_id}/file, DELETE /v1/debuginfo/{build_id} ---------------------- */
+
+static void handle_file(struct http_exchange *exchange, void *argument) {
+    const struct http_api *api = argument;
+    debuginfo_file_answer(exchange, api->resolver.catalog, api->blobs);
+}
+
+static void handle_delete(struct http_exchange *exchange, void *argument) {
+    const struct http_api *api = argument;
+    debuginfo_delete_answer(exchange, api->ingest, api->resolver.indexes);
+}
+
 /* --- operations ----------------------------------------------------------------------------- */
 
 static void handle_healthz(struct http_exchange *exchange, void *argument) {
@@ -190,6 +204,11 @@ static const struct http_route routes[] = {
      .path = "/v1/debuginfo/{build_id}",
      .prepare = prepare_upload_of_id,
      .handler = handle_upload,
+     .waits = true},
+    {.method = "GET", .path = "/v1/debuginfo/{build_id}/file", .handler = handle_file},
+    {.method = "DELETE",
+     .path = "/v1/debuginfo/{build_id}",
+     .handler = handle_delete,
      .waits = true},
     {.method = "GET", .path = "/healthz", .handler = handle_healthz, .quick = true},
     {.method = "GET", .path = "/readyz", .handler = handle_readyz},

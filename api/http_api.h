@@ -14,6 +14,7 @@
 #include "api/module_resolver.h"
 #include "api/signed_upload.h"
 #include "base/log.h"
+#include "cache/blob_store.h"
 
 /* All borrowed. */
 struct http_api {
@@ -21,6 +22,7 @@ struct http_api {
     struct build_waiter *waiter;
     struct task_pool *pool;
     struct ingest *ingest;
+    struct blob_store *blobs;
     struct signed_upload_config signed_uploads;
     struct http_upload_config uploads;
     struct metrics *metrics;

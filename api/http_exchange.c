@@ -110,11 +110,15 @@ enum MHD_Result http_exchange_send(struct http_exchange *exchange) {
 static void add_headers(struct http_exchange *exchange, struct MHD_Response *response,
                         unsigned status, const char *content_type) {
     MHD_add_response_header(response, "X-Request-Id", exchange->context.request_id);
-    MHD_add_response_header(response, "Cache-Control", "no-store");
     if (content_type)
         MHD_add_response_header(response, "Content-Type", content_type);
-    for (size_t i = 0; i < exchange->header_count; i++)
+    bool has_cache_control = false;
+    for (size_t i = 0; i < exchange->header_count; i++) {
         MHD_add_response_header(response, exchange->headers[i].name, exchange->headers[i].value);
+        has_cache_control |= strcmp(exchange->headers[i].name, "Cache-Control") == 0;
+    }
+    if (!has_cache_control)
+        MHD_add_response_header(response, "Cache-Control", "no-store");
     if (status == 429 || status == 503)
         MHD_add_response_header(response, "Retry-After", "1");
     if (atomic_load(&exchange->server->stopping))
@@ -290,8 +294,11 @@ void http_exchange_reply_sized(struct http_exchange *exchange, unsigned status,
                                const char *content_type, uint64_t size,
                                struct http_stream *stream) {
     struct sending *sending = start_sending(exchange, stream);
-    if (sending)
-        reply_in_pieces(exchange, status, content_type, size, sending);
+    if (!sending)
+        return;
+    /* How long it takes is a matter of its size; a client that takes nothing is cut off as idle. */
+    sending->deadline_ms = INT64_MAX;
+    reply_in_pieces(exchange, status, content_type, size, sending);
 }
 
 void http_exchange_reply_stream(struct http_exchange *exchange, unsigned status,

@@ -68,11 +68,6 @@ struct http_exchange *http_exchange_new(struct http_server *server,
                                         struct MHD_Connection *connection, const char *method);
 void http_exchange_free(struct http_exchange *exchange);
 
-/* Answers with the error body; status and code word as given. `allow`: NULL, or the value of an
- * Allow header. */
-void http_exchange_refuse(struct http_exchange *exchange, unsigned status, const char *code,
-                          const char *message, const char *allow);
-
 /* Before the first byte of the body: refuses it by its announced size, or asks for a receiver. */
 enum MHD_Result http_receive_begin(struct http_exchange *exchange);
 /* The second call for the headers, after the first one has suspended the connection. */

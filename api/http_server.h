@@ -156,3 +156,7 @@ void http_exchange_reply_sized(struct http_exchange *exchange, unsigned status,
                                const char *content_type, uint64_t size, struct http_stream *stream);
 /* Status and code word come from api/error_map.h and err_name. */
 void http_exchange_fail(struct http_exchange *exchange, const struct error *error);
+/* The error body with a status and code word for which there is no `enum err`. `allow`: NULL, or
+ * the value of an Allow header. */
+void http_exchange_refuse(struct http_exchange *exchange, unsigned status, const char *code,
+                          const char *message, const char *allow);

@@ -197,6 +197,7 @@ static enum err open_http(struct server *server, struct error *error) {
         .metrics = server->metrics,
         .sources = metrics_sources(server),
         .log = server->log,
+        .blobs = server->blobs,
         .uploads = {server->ingest, &server->api.resolver, server->uploads},
         .access_log = server->options->http_access_log,
     };

@@ -115,6 +115,15 @@ void index_cache_evict_files(struct index_cache *cache, const struct index_entry
     }
 }
 
+void index_cache_remove(struct index_cache *cache, const struct digest *key) {
+    struct index_handle_list dead = TAILQ_HEAD_INITIALIZER(dead);
+    pthread_mutex_lock(&cache->mutex);
+    struct index_entry *entry = index_cache_find(cache, key);
+    if (entry)
+        remove_entry(cache, entry, &dead);
+    index_cache_unlock(cache, &dead);
+}
+
 static void evict_maps(struct index_cache *cache, struct index_handle_list *dead) {
     struct index_handle *handle;
     while (cache->stats.mapped_size > cache->limits.mapped_size_max &&

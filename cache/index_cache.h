@@ -51,6 +51,9 @@ enum err index_output_publish(struct index_output *output, struct error *error);
 void index_output_free(struct index_output *output);
 DEFINE_CLEANUP(index_output, struct index_output, index_output_free)
 
+/* The file of this key goes, if there is one; who holds its map keeps it until its release. */
+void index_cache_remove(struct index_cache *cache, const struct digest *key);
+
 struct index_cache_stats {
     uint64_t disk_size;
     uint64_t disk_count;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
+#include "cache/catalog_removal.h"
 #include "ingest/build_job_internal.h"
 
 /* A build while it is made. */
@@ -16,7 +17,9 @@ struct build_job {
     struct build_input inputs[BUILD_INPUT_MAX];
     size_t input_count;
     bool skipped;
-    bool own_trouble;       /* what went wrong is not the inputs' fault and may pass */
+    bool removed;     /* the build is no more; what was made is wanted by nobody, unless shared */
+    bool shared;      /* another tenant has it */
+    bool own_trouble; /* what went wrong is not the inputs' fault and may pass */
     int64_t gone_object_id; /* an input whose stored file is lost; 0: none */
 };
 
@@ -71,6 +74,10 @@ static enum err claim(struct catalog_txn *txn, void *argument, struct error *err
 static enum err commit(struct catalog_txn *txn, void *argument, struct error *error) {
     struct build_job *job = argument;
     enum err err = catalog_build_update(txn, job->tenant, &job->row, error);
+    /* Its inputs were deleted meanwhile. */
+    job->removed = err == ERR_NOT_FOUND;
+    if (job->removed)
+        return catalog_build_is_known(txn, job->key, &job->shared, error);
     if (err == ERR_OK && job->row.state == BUILD_OK)
         err = catalog_generations_promote(txn, job->tenant, job->key, error);
     if (err == ERR_OK && job->gone_object_id)
@@ -250,6 +257,11 @@ struct build_job_result build_job_run(const struct build_site *site, const char 
     struct build_job_result result = conclude(&job);
     if (catalog_write(site->catalog, commit, &job, &error) != ERR_OK)
         return again;
+    if (job.removed) {
+        if (!job.shared)
+            index_cache_remove(site->indexes, key);
+        return (struct build_job_result){.end = BUILD_JOB_SKIPPED};
+    }
     FAULT_POINT("build.after_commit");
     return result;
 }
