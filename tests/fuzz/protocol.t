@@ -1,14 +1,13 @@
 #!/usr/bin/python3
 """Replays the fuzz targets of the worker protocol over sound texts and damaged forms of them."""
-import os
 import pathlib
 import random
-import subprocess
 import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
+sys.path.insert(0, str(ROOT / "tests/support"))
+from fuzz_replay import replay
+from tap import Tap
 
 REPORTS = [
     b"status ok\nend\n",
@@ -48,20 +47,8 @@ def damaged(seeds, count):
         yield bytes(data)
 
 
-def replay(number, target, seeds):
-    inputs = [b""] + seeds + list(damaged(seeds, 1000))
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        for position, data in enumerate(inputs):
-            (pathlib.Path(folder) / f"{position:05}").write_bytes(data)
-        done = subprocess.run([BUILD / "fuzz" / target, folder], capture_output=True, text=True)
-    good = done.returncode == 0 and done.stdout == f"{len(inputs)} inputs\n"
-    print(("" if good else "not ") + f"ok {number} - {target}: every property holds")
-    if not good:
-        for line in (done.stdout + done.stderr).splitlines()[:30]:
-            print("#", line)
-    return good
-
-
-print("1..2")
-results = [replay(1, "fuzz_report", REPORTS), replay(2, "fuzz_job", JOBS)]
-sys.exit(0 if all(results) else 1)
+tap = Tap()
+for target, seeds in (("fuzz_report", REPORTS), ("fuzz_job", JOBS)):
+    good, said = replay(target, [b""] + seeds + list(damaged(seeds, 1000)))
+    tap.ok(good, f"{target}: every property holds", said)
+tap.finish()

@@ -1,12 +1,16 @@
 /*
  * Runs a fuzz target over the files it is given, and over the files in the folders it is given, so
- * that every corpus is also a plain test. Built by the rule for $(BUILD)/fuzz/.
+ * that every corpus is also a plain test. "-" is standard input with many inputs, each behind its
+ * size (32 bits, little-endian): tests that make thousands need no file for each. Built by the rule
+ * for $(BUILD)/fuzz/.
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +18,41 @@
 #include "base/fd.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The present input of standard input, for who looks for the one that failed. */
+static volatile sig_atomic_t input_number;
+
+static void tell_input(int signal_number) {
+    dprintf(STDERR_FILENO, "at input %d of standard input\n", (int)input_number);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* A copy of exactly the input's size lets a sanitizer see a read past its end. */
+static int run_packed(uint32_t size) {
+    CLEANUP(cleanup_free) uint8_t *bytes = malloc(size ? size : 1);
+    if (!bytes || fread(bytes, 1, size, stdin) != size) {
+        fprintf(stderr, "standard input ends inside input %d\n", (int)input_number);
+        return -1;
+    }
+    LLVMFuzzerTestOneInput(bytes, size);
+    return 1;
+}
+
+static int run_stdin(void) {
+    uint8_t size[4];
+    signal(SIGABRT, tell_input);
+    for (;;) {
+        size_t got = fread(size, 1, sizeof(size), stdin);
+        if (got == 0)
+            return input_number;
+        uint32_t number = size[0] | (uint32_t)size[1] << 8 | (uint32_t)size[2] << 16 |
+                          (uint32_t)size[3] << 24;
+        if (got != sizeof(size) || run_packed(number) < 0)
+            return -1;
+        input_number++;
+    }
+}
 
 static int run_file(const char *path) {
     CLEANUP(cleanup_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -51,13 +90,21 @@ static int run_folder(const char *path, DIR *folder) {
     return count;
 }
 
+static int run_argument(const char *path) {
+    if (strcmp(path, "-") == 0)
+        return run_stdin();
+    DIR *folder = opendir(path);
+    if (!folder)
+        return run_file(path);
+    int ran = run_folder(path, folder);
+    closedir(folder);
+    return ran;
+}
+
 int main(int argument_count, char **arguments) {
     int count = 0;
     for (int i = 1; i < argument_count; i++) {
-        DIR *folder = opendir(arguments[i]);
-        int ran = folder ? run_folder(arguments[i], folder) : run_file(arguments[i]);
-        if (folder)
-            closedir(folder);
+        int ran = run_argument(arguments[i]);
         if (ran < 0)
             return 1;
         count += ran;
