@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """A file of 1 GiB costs the server no more memory than its windows and buffers, whichever way it
-comes: in messages of 8 MiB over gRPC, or by PUT to a signed URL."""
+comes: in messages of 8 MiB over gRPC, by PUT, or by PUT to a signed URL."""
 import http.client
 import os
 import sys
@@ -41,13 +41,15 @@ class BigAgent(Agent):
                 yield self.messages.UploadRequest(chunk_data=piece)
         return self.stub.Upload(requests()).size == SIZE
 
-    def put(self, server, chunked):
-        url = urlsplit(self.instructions.signed_url)
+    def put(self, server, target, chunked=False):
         connection = http.client.HTTPConnection("127.0.0.1", server.ports["http"], timeout=600)
         headers = {} if chunked else {"Content-Length": str(SIZE)}
-        connection.request("PUT", f"{url.path}?{url.query}", self.pieces(), headers,
-                           encode_chunked=chunked)
-        return connection.getresponse().status == 200
+        connection.request("PUT", target, self.pieces(), headers, encode_chunked=chunked)
+        return connection.getresponse().status
+
+    def put_signed(self, server, chunked=False):
+        url = urlsplit(self.instructions.signed_url)
+        return self.put(server, f"{url.path}?{url.query}", chunked) == 200
 
 
 def memory_of(server, field):
@@ -61,14 +63,21 @@ def forget_peak(server):
         file.write("5")
 
 
-def measure(tap, server, path, way, send):
+def in_steps(send):
+    def upload(agent):
+        agent.initiate(force=True)
+        taken = send(agent)
+        agent.finish()
+        return taken
+    return upload
+
+
+def measure(tap, server, path, way, upload):
     agent = BigAgent(server, path)
     agent.ask()
     forget_peak(server)
     idle = memory_of(server, "VmRSS")
-    agent.initiate(force=True)
-    tap.ok(send(agent), f"a file of 1 GiB is taken {way}")
-    agent.finish()
+    tap.ok(upload(agent), f"a file of 1 GiB is taken {way}")
     peak = memory_of(server, "VmHWM")
     tap.ok(peak - idle < MEMORY_MAX, f"and costs less than 64 MiB of memory",
            f"{idle >> 20} MiB idle, {peak >> 20} MiB at the peak")
@@ -81,12 +90,14 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         path = service.compile_sample(directory)
         with service.Service() as server:
-            measure(tap, server, path, "over gRPC", BigAgent.send)
+            measure(tap, server, path, "over gRPC", in_steps(BigAgent.send))
+            for chunked, way in ((False, "by PUT"), (True, "by PUT in chunks")):
+                measure(tap, server, path, way, lambda agent, chunked=chunked: agent.put(
+                    server, "/v1/debuginfo?force=true", chunked) in (200, 201))
         with service.Service(signed) as server:
-            measure(tap, server, path, "by signed URL",
-                    lambda agent: agent.put(server, chunked=False))
-            measure(tap, server, path, "by signed URL in chunks",
-                    lambda agent: agent.put(server, chunked=True))
+            for chunked, way in ((False, "by signed URL"), (True, "by signed URL in chunks")):
+                measure(tap, server, path, way, in_steps(
+                    lambda agent, chunked=chunked: agent.put_signed(server, chunked)))
     tap.finish()
 
 
