@@ -10,12 +10,13 @@
 
 #define HTTP_PARAMETER_SIZE_MAX ((size_t)255)
 
-#define HTTP_ANSWER_HEADERS_MAX 8
+#define HTTP_ANSWER_HEADERS_MAX 16
+#define HTTP_ANSWER_HEADER_VALUE_SIZE 200
 
 /* A header of the answer, added before there is a response to hold it. */
 struct answer_header {
     const char *name; /* a literal */
-    char value[200];
+    char value[HTTP_ANSWER_HEADER_VALUE_SIZE];
 };
 
 enum exchange_state {

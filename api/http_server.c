@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "api/http_cors.h"
 #include "api/http_exchange_internal.h"
 #include "api/http_path.h"
 #include "base/clock.h"
@@ -104,7 +105,9 @@ static enum MHD_Result begin(struct http_server *server, struct MHD_Connection *
     server->open_count++;
     pthread_mutex_unlock(&server->mutex);
     *ret_exchange = exchange;
-    find_route(exchange, path);
+    http_cors_begin(exchange);
+    if (!http_cors_preflight(exchange))
+        find_route(exchange, path);
     return http_receive_begin(exchange);
 }
 

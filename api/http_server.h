@@ -75,6 +75,8 @@ struct http_server_config {
     size_t route_count;
     void *argument; /* for handlers and the observer */
     http_observer *observer;
+    const char *const *origins; /* of pages that may ask; see api/http_cors.h */
+    size_t origin_count;
     struct task_pool *pool;
     struct task_pool *waiting_pool; /* NULL: pool */
 };

@@ -41,6 +41,7 @@ struct server {
     struct metrics *metrics;
     struct upload_urls urls;
     struct http_api api;
+    const char *origins[SERVER_LIST_MAX]; /* of web pages that may ask */
     struct http_server *http;
     struct debuginfo_service *debuginfo;
     struct grpc_server *grpc;
@@ -201,7 +202,12 @@ static enum err open_http(struct server *server, struct error *error) {
         .uploads = {server->ingest, &server->api.resolver, server->uploads},
         .access_log = server->options->http_access_log,
     };
+    const struct server_list *origins = &server->options->http_cors_allowed_origins;
+    for (size_t i = 0; i < origins->count; i++)
+        server->origins[i] = origins->texts[i];
     struct http_server_config config = {
+        .origins = server->origins,
+        .origin_count = origins->count,
         .address = server->options->http.address,
         .port = server->options->http.port,
         .waiting_pool = server->uploads,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/http_cors.h"
 #include "base/cleanup.h"
 
 #define SYSTEM_DATA_DIRECTORY "/var/lib/symbolizer"
@@ -94,6 +95,17 @@ enum err server_options_complete(struct server_options *options, struct error *e
     return err;
 }
 
+static enum err check_origins(const struct server_list *origins, struct error *error) {
+    for (size_t i = 0; i < origins->count; i++) {
+        if (!http_cors_is_origin(origins->texts[i]))
+            return error_set(error, ERR_INVALID,
+                             "http.cors_allowed_origins: \"%.100s\" is no origin; want one such as "
+                             "https://grafana.example.org, without a slash at its end",
+                             origins->texts[i]);
+    }
+    return ERR_OK;
+}
+
 static enum err check_tls(const struct server_options *options, struct error *error) {
     bool certificate = options->tls_certificate[0];
     bool key = options->tls_key[0];
@@ -119,5 +131,6 @@ enum err server_options_check(const struct server_options *options, struct error
         return error_set(error, ERR_INVALID,
                          "uploads.strategy signed_url needs uploads.public_url: the URL under "
                          "which agents reach the HTTP listener");
-    return check_tls(options, error);
+    enum err err = check_origins(&options->http_cors_allowed_origins, error);
+    return err == ERR_OK ? check_tls(options, error) : err;
 }

@@ -74,7 +74,7 @@ static const struct setting table[] = {
      AT(http_cors_allowed_origins),
      .value_name = "ORIGIN,...",
      .fallback_words = "none",
-     .words = "web pages of these origins may ask the HTTP API"},
+     .words = "web pages of these origins may send GET and POST to the HTTP API"},
     {.key = "http.access_log",
      .flag = "http-access-log",
      .type = SETTING_BOOL,

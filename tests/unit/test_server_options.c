@@ -67,11 +67,30 @@ static void signed_urls_need_to_start_somewhere(void **state) {
     assert_int_equal(server_options_check(&options, &error), ERR_OK);
 }
 
+static void an_origin_has_no_path(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "*",          "null",        "https://", "grafana.example.org",
+        "https://a/", "https://a b", "ftp://a",  "https://u@a"};
+    struct server_options options = local_options();
+    struct error error;
+    options.http_cors_allowed_origins.count = 2;
+    strcpy(options.http_cors_allowed_origins.texts[0], "https://grafana.example.org");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        strcpy(options.http_cors_allowed_origins.texts[1], bad[i]);
+        if (server_options_check(&options, &error) != ERR_INVALID)
+            fail_msg("\"%s\" was accepted", bad[i]);
+    }
+    strcpy(options.http_cors_allowed_origins.texts[1], "http://[::1]:3000");
+    assert_int_equal(server_options_check(&options, &error), ERR_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_endpoint_is_a_numeric_address_and_a_port),
         cmocka_unit_test(an_address_that_others_reach_has_to_be_allowed),
         cmocka_unit_test(a_certificate_comes_with_its_key),
+        cmocka_unit_test(an_origin_has_no_path),
         cmocka_unit_test(signed_urls_need_to_start_somewhere),
     };
     return cmocka_run_group_tests_name("server_options", tests, NULL, NULL);
