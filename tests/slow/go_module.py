@@ -21,16 +21,16 @@ def environment(directory):
             "GOFLAGS": "-buildvcs=false -mod=readonly"}
 
 
-def run(words, directory, cwd=None, flags=None):
-    done = subprocess.run(words, cwd=cwd, env={**environment(directory), **(flags or {})},
+def run(words, directory, cwd=None):
+    done = subprocess.run(words, cwd=cwd, env=environment(directory),
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         print("\n".join("# " + line for line in done.stdout.splitlines()[-20:]))
     return done.returncode == 0
 
 
-def generate(directory, module):
-    package = "debuginfo.proto=symbolizer.test/grpc_go/debuginfo"
+def generate(directory, module, name):
+    package = f"debuginfo.proto=symbolizer.test/{name}/debuginfo"
     out = os.path.join(module, "debuginfo")
     os.makedirs(out)
     words = ["protoc", f"-I{service.ROOT}/rpc/proto"]
@@ -40,9 +40,10 @@ def generate(directory, module):
     return run([*words, "debuginfo.proto"], directory)
 
 
-def build(*programs):
-    """Paths of the programs of grpc_go; ends the script as skipped where Go is missing or has no
-    way to its modules."""
+def build(*programs, name="grpc_go", prepare=None):
+    """Paths of the programs of a module beside this file; ends the script as skipped where Go is
+    missing or has no way to its modules. `prepare`, if given, completes the copy of the module: it
+    gets the directory to run Go in and the copy."""
     for needed in ("go", "protoc"):
         if not shutil.which(needed, path=SEARCHED):
             skip_all(f"{needed} is not installed")
@@ -52,16 +53,19 @@ def build(*programs):
         if not run(["go", "install", generator], directory):
             skip_all(f"cannot install {generator}")
     module = os.path.join(directory, f"module-{os.getpid()}")
-    shutil.copytree(os.path.join(HERE, "grpc_go"), module)
+    shutil.copytree(os.path.join(HERE, name), module)
     try:
-        if not generate(directory, module):
+        if prepare:
+            prepare(directory, module)
+        if not generate(directory, module, name):
             sys.exit("the stubs cannot be generated")
         if not run(["go", "mod", "download"], directory, module):
             skip_all("the Go modules cannot be fetched")
-        paths = [os.path.join(directory, f"{name}-{os.getpid()}") for name in programs]
-        for name, path in zip(programs, paths):
-            if not run(["go", "build", "-trimpath", "-o", path, f"./{name}"], directory, module):
-                sys.exit(f"{name} does not build")
+        paths = [os.path.join(directory, f"{program}-{os.getpid()}") for program in programs]
+        for program, path in zip(programs, paths):
+            package = f"./{program}" if program != name else "."
+            if not run(["go", "build", "-trimpath", "-o", path, package], directory, module):
+                sys.exit(f"{program} does not build")
     finally:
         shutil.rmtree(module)
     return paths
