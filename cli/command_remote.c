@@ -12,7 +12,7 @@
 static const char program[] = "symbolize-remote";
 
 bool command_is_remote(const char *name) {
-    static const char *const names[] = {"upload", "query"};
+    static const char *const names[] = {"upload", "query", "admin"};
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strcmp(name, names[i]) == 0)
             return true;

@@ -14,6 +14,7 @@ static const char help[] =
     "       symbolize inspect FILE...\n"
     "       symbolize upload FILE|FOLDER... --server URL\n"
     "       symbolize query BUILD_ID [ADDRESS...] --server URL\n"
+    "       symbolize admin show|delete BUILD_ID... --server URL\n"
     "\n"
     "Says which functions, files and lines lie at code addresses of ELF files, with the\n"
     "whole chain of inlined calls. Without addresses, standard input is read line by line.\n"
@@ -37,8 +38,9 @@ static const char help[] =
     "ELF virtual addresses: with LLVM and JSON decimal or with 0x, with GNU always hexadecimal.\n"
     "\n"
     "index makes a symbol index. inspect shows the ids and contents of an ELF file or of a symbol\n"
-    "index, and verifies an index. upload sends files to a server and query asks\n"
-    "one (they are the program symbolize-remote). `symbolize COMMAND --help` tells more.\n"
+    "index, and verifies an index. upload sends files to a server, query asks one, and admin\n"
+    "shows and deletes what it has (they are the program symbolize-remote). `symbolize COMMAND\n"
+    "--help` tells more.\n"
     "\n"
     "Exit codes: 0 all was read, 1 something could not be read, 2 wrong usage.\n";
 

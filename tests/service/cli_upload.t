@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """`symbolize upload`: folders, types, JSON, retries, signed URLs, metadata, the progress bar; against
 our server and against one that is not ours."""
+import http.server
 import json
 import os
 import pty
@@ -209,6 +210,41 @@ def check_signed(directory, path):
                "a URL that is not of HTTP is refused", str(files))
 
 
+def check_signed_by_us(directory):
+    """Our server's signed URLs lead to a proxy, as in a real installation: its port is known before
+    the server's own."""
+    path = service.compile_sample(directory, "proxied", salt=8)
+    servers, paths = [], []
+
+    class Proxy(http.server.BaseHTTPRequestHandler):
+        def do_PUT(self):
+            paths.append(self.path)
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            status, _, answer = servers[0].http("PUT", self.path.removeprefix("/base"), body)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *words):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+        thread = threading.Thread(target=proxy.serve_forever, daemon=True)
+        thread.start()
+        public = f"http://127.0.0.1:{proxy.server_port}/base"
+        with service.Service(["--upload-strategy", "signed_url",
+                              "--upload-public-url", public]) as server:
+            servers.append(server)
+            url = f"http://127.0.0.1:{server.ports['grpc']}"
+            first, again = upload(url, path), upload(url, path)
+        proxy.shutdown()
+        thread.join()
+    tap.ok(first.stdout.startswith(f"{path}: uploaded, ") and len(paths) == 1 and
+           paths[0].startswith("/base/") and ": already there, " in again.stdout,
+           "our own server's signed URLs are used", str([first, again, paths]))
+
+
 # --- the terminal ------------------------------------------------------------------------------------
 
 def run_on_terminal(url, *words):
@@ -262,6 +298,7 @@ def main():
         check_protocol(path)
         check_metadata(directory, path)
         check_signed(directory, path)
+        check_signed_by_us(directory)
         check_progress(directory)
     tap.finish()
 

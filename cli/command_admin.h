@@ -1,0 +1,5 @@
+/* `symbolize admin show|delete BUILD_ID... --server URL`, see docs/CLI.md. */
+#pragma once
+
+/* arguments[0] is "admin". Returns the exit code (cli/command_upload.h). */
+int command_admin(int argument_count, char **arguments);
