@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "api/json_writer.h"
+#include "api/debuginfo_words.h"
 #include "cache/catalog_objects.h"
 #include "cache/catalog_uploads.h"
 
@@ -96,22 +96,6 @@ static void write_names(struct json_writer *writer, const struct holdings *holdi
     json_writer_array_end(writer);
 }
 
-static void write_contents(struct json_writer *writer, unsigned contents) {
-    static const struct {
-        unsigned flag;
-        const char *name;
-    } kinds[] = {{CONTENTS_DWARF, "dwarf"},
-                 {CONTENTS_PCLNTAB, "pclntab"},
-                 {CONTENTS_SYMTAB, "symtab"},
-                 {CONTENTS_DYNSYM, "dynsym"}};
-    json_writer_key(writer, "contents");
-    json_writer_array_begin(writer);
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-        if (contents & kinds[i].flag)
-            json_writer_string(writer, span_cstr(kinds[i].name));
-    json_writer_array_end(writer);
-}
-
 static void write_object(struct json_writer *writer, const struct object_row *object) {
     char digest[DIGEST_HEX_SIZE];
     digest_to_hex(&object->digest, digest);
@@ -119,22 +103,9 @@ static void write_object(struct json_writer *writer, const struct object_row *ob
     write_text(writer, "type", artifact_type_name(object->type));
     write_count(writer, "size", object->size);
     write_text(writer, "digest", digest);
-    write_contents(writer, object->contents);
+    debuginfo_write_contents(writer, object->contents);
     write_flag(writer, "verified", object->verification != VERIFICATION_NONE);
     json_writer_object_end(writer);
-}
-
-static const char *build_state_name(enum build_state state) {
-    static const char *const names[] = {
-        [BUILD_QUEUED] = "queued",
-        [BUILD_RUNNING] = "running",
-        [BUILD_OK] = "ok",
-        [BUILD_MALFORMED] = "malformed",
-        [BUILD_UNSUPPORTED] = "unsupported",
-        [BUILD_KILLED] = "parser_killed",
-        [BUILD_FAILED] = "failed",
-    };
-    return names[state];
 }
 
 static const char *upload_state_name(enum upload_state state) {

@@ -4,6 +4,7 @@
 
 #include "api/debuginfo_delete.h"
 #include "api/debuginfo_file.h"
+#include "api/debuginfo_list.h"
 #include "api/debuginfo_query.h"
 #include "api/debuginfo_report.h"
 #include "api/symbolize.h"
@@ -160,6 +161,18 @@ static void handle_delete(struct http_exchange *exchange, void *argument) {
     debuginfo_delete_answer(exchange, api->ingest, api->resolver.indexes);
 }
 
+/* --- GET /v1/debuginfo and /v1/missing ------------------------------------------------------- */
+
+static void handle_list(struct http_exchange *exchange, void *argument) {
+    const struct http_api *api = argument;
+    debuginfo_list_answer(exchange, api->resolver.catalog);
+}
+
+static void handle_missing(struct http_exchange *exchange, void *argument) {
+    const struct http_api *api = argument;
+    missing_list_answer(exchange, api->resolver.catalog, api->resolver.missing);
+}
+
 /* --- operations ----------------------------------------------------------------------------- */
 
 static void handle_healthz(struct http_exchange *exchange, void *argument) {
@@ -210,6 +223,8 @@ static const struct http_route routes[] = {
      .path = "/v1/debuginfo/{build_id}",
      .handler = handle_delete,
      .waits = true},
+    {.method = "GET", .path = "/v1/debuginfo", .handler = handle_list},
+    {.method = "GET", .path = "/v1/missing", .handler = handle_missing},
     {.method = "GET", .path = "/healthz", .handler = handle_healthz, .quick = true},
     {.method = "GET", .path = "/readyz", .handler = handle_readyz},
     {.method = "GET", .path = "/metrics", .handler = handle_metrics, .quick = true},

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "api/missing_ids.h"
 #include "base/binary_id.h"
 #include "base/request_context.h"
 #include "cache/catalog.h"
@@ -41,6 +42,7 @@ struct module_resolver {
     struct catalog *catalog;
     struct build_queue *builds;
     struct index_cache *indexes;
+    struct missing_ids *missing; /* for who asks about addresses; NULL: not counted */
 };
 
 /* All from one state of the catalog. Blocks for the disk. On failure nothing is handed out. */

@@ -39,6 +39,7 @@ struct server {
     struct task_pool *uploads;
     struct build_waiter *waiter;
     struct metrics *metrics;
+    struct missing_ids *missing;
     struct upload_urls urls;
     struct http_api api;
     const char *origins[SERVER_LIST_MAX]; /* of web pages that may ask */
@@ -150,7 +151,9 @@ static enum err open_threads(struct server *server, struct error *error) {
     server->metrics = metrics_new();
     if (!server->metrics)
         return error_set(error, ERR_NO_MEMORY, "no memory for metrics");
-    enum err err = task_pool_new(cpu_count(), QUERY_QUEUE_MAX, &server->queries, error);
+    enum err err = missing_ids_new(0, &server->missing, error);
+    if (err == ERR_OK)
+        err = task_pool_new(cpu_count(), QUERY_QUEUE_MAX, &server->queries, error);
     if (err == ERR_OK)
         err = task_pool_new(UPLOAD_THREADS, UPLOAD_QUEUE_MAX, &server->uploads, error);
     if (err == ERR_OK)
@@ -190,7 +193,7 @@ static enum err open_urls(struct server *server, struct error *error) {
 
 static enum err open_http(struct server *server, struct error *error) {
     server->api = (struct http_api){
-        .resolver = {server->catalog, server->builds, server->indexes},
+        .resolver = {server->catalog, server->builds, server->indexes, server->missing},
         .waiter = server->waiter,
         .pool = server->queries,
         .ingest = server->ingest,
@@ -301,6 +304,7 @@ void server_free(struct server *server) {
     task_pool_free(server->uploads);
     debuginfo_service_free(server->debuginfo);
     metrics_free(server->metrics);
+    missing_ids_free(server->missing);
     blob_compactor_free(server->compactor);
     ingest_free(server->ingest);
     build_queue_free(server->builds);

@@ -117,6 +117,15 @@ static size_t collect_open(struct symbolize_batch *batch, struct binary_id *ids,
     return count;
 }
 
+/* A module is resolved once unless it is pending, so that it is counted once. */
+static void note_missing(struct missing_ids *missing, const char *tenant,
+                         const struct binary_id *ids, const struct module_state *states,
+                         size_t count) {
+    for (size_t i = 0; missing && i < count; i++)
+        if (states[i].status == MODULE_NO_DEBUGINFO)
+            missing_ids_note(missing, tenant, &ids[i], clock_wall_ms());
+}
+
 enum err symbolize_batch_resolve(struct symbolize_batch *batch, struct error *error) {
     size_t room = batch->request.module_count + 1;
     CLEANUP(cleanup_free) struct binary_id *ids = calloc(room, sizeof(*ids));
@@ -132,6 +141,7 @@ enum err symbolize_batch_resolve(struct symbolize_batch *batch, struct error *er
     /* All handles are the batch's before anything can fail. */
     for (size_t i = 0; i < count; i++)
         batch->results[positions[i]].state = states[i];
+    note_missing(batch->resolver->missing, batch->context.tenant, ids, states, count);
     for (size_t i = 0; err == ERR_OK && i < count; i++)
         if (states[i].status == MODULE_OK)
             err = look_up(batch, positions[i], error);
