@@ -1,6 +1,7 @@
 // client drives a symbolizerd as agents do:
 //
 //	client table ADDRESS PROGRAM POOR   what each call answers, row by row, as TAP
+//	client signed ADDRESS PROGRAM       the same, where bytes are sent to signed URLs
 //	client many ADDRESS PROGRAM COUNT   COUNT uploads at once, of as many files
 //	client idle ADDRESS COUNT           COUNT connections that have asked once, kept
 //	client trickle ADDRESS PROGRAM SECONDS   one upload, a chunk a second
@@ -74,6 +75,8 @@ func run(arguments []string) error {
 			return fmt.Errorf("%s: %w", rest[1], err)
 		}
 		return table(address, main, poor)
+	case "signed":
+		return check(address, main, nil, signedRows)
 	case "many":
 		return many(address, main, rest[1])
 	case "trickle":

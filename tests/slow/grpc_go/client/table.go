@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -166,13 +167,16 @@ func (t *tester) failed(file *agent.File) error {
 }
 
 func table(address string, main, poor *program) error {
+	return check(address, main, poor, slices.Concat(questions, initiations, streams, endings))
+}
+
+func check(address string, main, poor *program, rows []row) error {
 	connection, err := agent.Dial(address)
 	if err != nil {
 		return err
 	}
 	t := &tester{Agent: connection, main: main, poor: poor}
-	all := append(append(append(append([]row{}, questions...), initiations...), streams...), endings...)
-	for i, r := range all {
+	for i, r := range rows {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		t.ctx = ctx
 		if err := r.check(t); err != nil {
@@ -183,7 +187,7 @@ func table(address string, main, poor *program) error {
 		}
 		cancel()
 	}
-	fmt.Printf("1..%d\n", len(all))
+	fmt.Printf("1..%d\n", len(rows))
 	return nil
 }
 
