@@ -108,12 +108,12 @@ static int compare_units(const void *a, const void *b) {
 
 static enum err sort_units(struct dwarf_source *source, struct error *error) {
     size_t count = source->unit_count;
-    source->units_by_address = calloc(count + 1, sizeof(*source->units_by_address));
+    source->units_by_address = calloc(count + 1, sizeof(struct dwarf_unit *));
     if (!source->units_by_address)
         return error_set(error, ERR_NO_MEMORY, "no memory for %zu units", count);
     for (size_t i = 0; i < count; i++)
         source->units_by_address[i] = &source->units[i];
-    qsort(source->units_by_address, count, sizeof(*source->units_by_address), compare_units);
+    qsort(source->units_by_address, count, sizeof(struct dwarf_unit *), compare_units);
     return ERR_OK;
 }
 
@@ -123,7 +123,7 @@ struct dwarf_unit *dwarf_unit_of(const struct dwarf_source *source, Dwarf_Die *d
     if (!dwarf_diecu(die, &key.die, NULL, NULL))
         return NULL;
     struct dwarf_unit **found = bsearch(&wanted, source->units_by_address, source->unit_count,
-                                        sizeof(*source->units_by_address), compare_units);
+                                        sizeof(struct dwarf_unit *), compare_units);
     return found ? *found : NULL;
 }
 
