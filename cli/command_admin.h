@@ -1,4 +1,4 @@
-/* `symbolize admin show|delete BUILD_ID... --server URL`, see docs/CLI.md. */
+/* `symbolize admin list|missing|show|delete --server URL`, see docs/CLI.md. */
 #pragma once
 
 /* arguments[0] is "admin". Returns the exit code (cli/command_upload.h). */

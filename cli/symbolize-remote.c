@@ -9,11 +9,12 @@
 #include "cli/command_query.h"
 #include "cli/command_upload.h"
 
-static const char help[] = "Usage: symbolize upload [OPTION]... FILE|FOLDER...\n"
-                           "       symbolize query [OPTION]... BUILD_ID [ADDRESS]...\n"
-                           "       symbolize admin show|delete [OPTION]... BUILD_ID...\n"
-                           "\n"
-                           "`symbolize COMMAND --help` tells more.\n";
+static const char help[] =
+    "Usage: symbolize upload [OPTION]... FILE|FOLDER...\n"
+    "       symbolize query [OPTION]... BUILD_ID [ADDRESS]...\n"
+    "       symbolize admin list|missing|show|delete [OPTION]... [BUILD_ID]...\n"
+    "\n"
+    "`symbolize COMMAND --help` tells more.\n";
 
 int main(int argument_count, char **arguments) {
     const char *command = argument_count > 1 ? arguments[1] : "";

@@ -14,7 +14,7 @@ static const char help[] =
     "       symbolize inspect FILE...\n"
     "       symbolize upload FILE|FOLDER... --server URL\n"
     "       symbolize query BUILD_ID [ADDRESS...] --server URL\n"
-    "       symbolize admin show|delete BUILD_ID... --server URL\n"
+    "       symbolize admin list|missing|show|delete [BUILD_ID...] --server URL\n"
     "\n"
     "Says which functions, files and lines lie at code addresses of ELF files, with the\n"
     "whole chain of inlined calls. Without addresses, standard input is read line by line.\n"

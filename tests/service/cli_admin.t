@@ -1,10 +1,13 @@
 #!/usr/bin/python3
 """`symbolize admin` against the real server."""
+import http.server
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import service
@@ -61,10 +64,105 @@ def check_delete(path, build_id, server, url):
            none.stdout + none.stderr)
 
 
+def check_list(directory, server, url):
+    paths = [service.compile_sample(directory, f"listed-{salt}", salt=salt)
+             for salt in range(10, 15)]
+    ids = [service.gnu_build_id(path) for path in paths]
+    for path in paths:
+        server.upload(path)
+    server.upload(paths[0], kind=1)
+    listed = admin("list", "--server", url)
+    lines = [line.split() for line in listed.stdout.splitlines()]
+    tap.ok(listed.returncode == 0 and
+           sorted(line[1] for line in lines) == sorted([*ids, ids[0]]) and
+           [line[:3] for line in lines][0] == ["gnu", ids[0], "executable"] and
+           all(len(line) == 7 and int(line[4]) == os.path.getsize(paths[ids.index(line[1])]) and
+               re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", line[5]) and
+               "dwarf" in line[6].split(",") for line in lines),
+           "list prints an object a line, newest first", listed.stdout + listed.stderr)
+    objects = [json.loads(line)
+               for line in admin("list", "--json", "--server", url).stdout.splitlines()]
+    tap.ok([entry["build_id"] for entry in objects] == [line[1] for line in lines],
+           "or a JSON object a line", str(objects))
+    some = admin("list", "--server", url, "--limit", "3").stdout
+    tap.ok(some == "".join(line + "\n" for line in listed.stdout.splitlines()[:3]),
+           "--limit bounds them", some)
+    for words, count in ((["--type=executable"], 1), (["--type=sources"], 0),
+                         ([f"--prefix={ids[1][:12]}"], 1), (["--contents=dwarf,symtab"], 6),
+                         (["--contents=pclntab"], 0)):
+        some = admin("list", "--server", url, *words)
+        tap.ok(some.returncode == 0 and len(some.stdout.splitlines()) == count,
+               f"{' '.join(words)} chooses", some.stdout + some.stderr)
+    bad = admin("list", "--server", url, "--state=odd")
+    tap.ok(bad.returncode == 1 and "state" in bad.stderr, "a word the server does not know",
+           bad.stderr)
+
+
+def check_missing(server, url):
+    for build_id, count in (("ef" * 20, 3), ("ee" * 20, 1)):
+        body = json.dumps({"modules": [{"build_id": build_id, "addresses": ["0x1"]}]})
+        for _ in range(count):
+            server.http("POST", "/v1/symbolize", body, {"Content-Type": "application/json"})
+    shown = admin("missing", "--server", url)
+    lines = [line.split() for line in shown.stdout.splitlines()]
+    tap.ok(shown.returncode == 0 and [line[:3] for line in lines][:2] == [
+        ["gnu", "ef" * 20, "3"], ["gnu", "ee" * 20, "1"]],
+           "missing prints what was asked for most first", shown.stdout + shown.stderr)
+    one = admin("missing", "--server", url, "--limit=1", "--json")
+    tap.ok(json.loads(one.stdout)["build_id"] == "ef" * 20, "and no more than is wanted",
+           one.stdout + one.stderr)
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    """Lists of two pages, or of one that never ends."""
+
+    def do_GET(self):
+        entry = {"build_id": "ab", "id_kind": "gnu", "type": "sources", "state": "stored",
+                 "size": 5, "stored_ms": 0, "contents": []}
+        self.server.paths.append(self.path)
+        if "endless" in self.headers.get("x-kind", ""):
+            page = {"objects": [], "next": "more"}
+        elif "cursor=a%2Fb" in self.path:
+            page = {"objects": [entry], "next": ""}
+        else:
+            page = {"objects": [entry, entry], "next": "a/b"}
+        body = json.dumps(page).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words):
+        pass
+
+
+def check_pages():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as pages:
+        pages.paths = []
+        thread = threading.Thread(target=pages.serve_forever, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{pages.server_port}"
+        whole = admin("list", "--server", url, "--type=sources")
+        tap.ok(whole.stdout == "gnu ab sources stored 5 - -\n" * 3 and pages.paths == [
+            "/v1/debuginfo?limit=1000&type=sources",
+            "/v1/debuginfo?limit=1000&type=sources&cursor=a%2Fb"],
+               "pages are asked for until there is none", str(pages.paths) + whole.stdout)
+        endless = admin("list", "--server", url, "--header=x-kind=endless")
+        tap.ok(endless.returncode == 0 and endless.stdout == "",
+               "a server without an end is not followed", endless.stderr)
+        odd = admin("missing", "--server", url)
+        tap.ok(odd.returncode == 1 and "missing" in odd.stderr, "an answer that is none",
+               odd.stderr)
+        pages.shutdown()
+        thread.join()
+
+
 def check_usage():
     for words in ([], ["show"], ["purge", "abab"], ["show", "--type=sources", "abab"],
                   ["delete", "--type=x", "abab"], ["show", "--nope", "abab"], ["show", "--server"],
-                  ["show", "--build-id-kind=x", "abab"], ["show", "--server=ftp://x", "abab"]):
+                  ["show", "--build-id-kind=x", "abab"], ["list", "abab"],
+                  ["show", "--limit=3", "abab"], ["list", "--limit=0"], ["missing", "--type=sources"],
+                  ["delete", "--state=ok", "abab"], ["show", "--server=ftp://x", "abab"]):
         usage = admin(*words)
         tap.ok(usage.returncode == 2 and usage.stdout == "" and "symbolize admin: " in usage.stderr,
                f"wrong usage: {' '.join(words)}", usage.stderr)
@@ -80,8 +178,11 @@ def main():
         build_id = service.gnu_build_id(path)
         url = f"http://127.0.0.1:{server.ports['http']}"
         server.upload(path)
+        check_pages()
         check_show(path, build_id, url)
         check_delete(path, build_id, server, url)
+        check_list(directory, server, url)
+        check_missing(server, url)
     check_usage()
     tap.finish()
 
