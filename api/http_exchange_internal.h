@@ -52,7 +52,8 @@ struct http_exchange {
 
 struct http_server {
     struct http_server_config config;
-    struct MHD_Daemon *daemon;
+    /* Set when its threads may run already: a request can come before MHD_start_daemon returns. */
+    struct MHD_Daemon *_Atomic daemon;
     int listen_fd; /* -1 while the daemon owns it */
     uint16_t port;
     atomic_bool stopping;

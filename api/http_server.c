@@ -299,8 +299,9 @@ enum err http_server_open(const struct http_server_config *config, struct http_s
 }
 
 unsigned http_exchange_connection_count(const struct http_exchange *exchange) {
+    struct MHD_Daemon *daemon = exchange->server->daemon;
     const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(exchange->server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+        daemon ? MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS) : NULL;
     return info ? info->num_connections : 0;
 }
 
