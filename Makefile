@@ -136,8 +136,9 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o $(
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(BUILD)/obj/tests/fuzz/replay.o $(TEST_SUPPORT) \
 		-Wl,--start-group $(call libraries,$(MODULES)) -Wl,--end-group $(ALL_LIBS) -lcmocka
 
-.PHONY: tests faults unit test
-tests: all $(UNIT_TESTS) $(TEST_DRIVERS) $(FUZZ_REPLAYS)
+.PHONY: tests unit-tests faults unit test
+unit-tests: $(UNIT_TESTS)
+tests: all unit-tests $(TEST_DRIVERS) $(FUZZ_REPLAYS)
 
 # The programs once more, with fault points: what the kill tests run.
 faults:
