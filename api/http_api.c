@@ -249,13 +249,18 @@ static void handle_metrics(struct http_exchange *exchange, void *argument) {
 static void observe(const struct http_outcome *outcome, void *argument) {
     struct http_api *api = argument;
     metrics_count_request(api->metrics, outcome->route, outcome->status);
+}
+
+static void log_request(const struct http_outcome *outcome, void *argument) {
+    struct http_api *api = argument;
     enum log_level level = outcome->status >= 500 ? LOG_LEVEL_WARN
                            : api->access_log      ? LOG_LEVEL_INFO
                                                   : LOG_LEVEL_DEBUG;
     const char *path = outcome->route < ARRAY_SIZE(routes) ? routes[outcome->route].path : "other";
     log_event(
         api->log, level, "http_request", log_str("method", outcome->method), log_str("path", path),
-        log_i64("status", outcome->status), log_i64("duration_ms", outcome->duration_ms),
+        log_i64("status", outcome->status), log_i64("bytes", (int64_t)outcome->size),
+        log_i64("duration_ms", outcome->duration_ms),
         log_str("request_id", outcome->context->request_id), log_str("error", outcome->message));
 }
 
@@ -265,6 +270,7 @@ void http_api_configure(struct http_api *api, struct http_server_config *config)
     config->route_count = ARRAY_SIZE(routes);
     config->argument = api;
     config->observer = observe;
+    config->ended = log_request;
     config->pool = api->pool;
     config->waiting_pool = api->uploads.pool;
 }

@@ -125,23 +125,33 @@ static void add_headers(struct http_exchange *exchange, struct MHD_Response *res
         MHD_add_response_header(response, "Connection", "close");
 }
 
+static void tell(const struct http_exchange *exchange, http_observer *observer, uint64_t size) {
+    struct http_outcome outcome = {
+        .route = exchange->route,
+        .status = exchange->status,
+        .method = exchange->method,
+        .context = &exchange->context,
+        .size = size,
+        .duration_ms = clock_mono_ms() - exchange->started_ms,
+        .message = exchange->message[0] ? exchange->message : NULL,
+    };
+    observer(&outcome, exchange->server->config.argument);
+}
+
+void http_exchange_tell_end(const struct http_exchange *exchange) {
+    http_observer *observer = exchange->server->config.ended;
+    if (observer)
+        tell(exchange, observer, http_exchange_is_head(exchange) ? 0 : exchange->sent);
+}
+
 /* Takes the response (NULL: out of memory, the connection is closed) and lets the network thread
  * go on with the connection, which may free the exchange at once. */
 static void answer(struct http_exchange *exchange, unsigned status, struct MHD_Response *response) {
     assert(exchange->state != EXCHANGE_ANSWERED);
     struct http_server *server = exchange->server;
-    const struct http_server_config *config = &server->config;
     exchange->response = response;
     exchange->status = status;
-    struct http_outcome outcome = {
-        .route = exchange->route,
-        .status = status,
-        .method = exchange->method,
-        .context = &exchange->context,
-        .duration_ms = clock_mono_ms() - exchange->started_ms,
-        .message = exchange->message[0] ? exchange->message : NULL,
-    };
-    config->observer(&outcome, config->argument);
+    tell(exchange, server->config.observer, 0);
     exchange->state = EXCHANGE_ANSWERED;
     if (exchange->suspended) {
         exchange->suspended = false;
@@ -157,6 +167,7 @@ static struct MHD_Response *response_of(struct http_exchange *exchange, unsigned
         return NULL;
     }
     size_t size = body->size;
+    exchange->sent = size;
     char *data = TAKE(body->data);
     *body = (struct buffer){.size_max = body->size_max};
     struct MHD_Response *response =
@@ -209,6 +220,7 @@ void http_exchange_fail(struct http_exchange *exchange, const struct error *erro
 /* --- an answer in pieces -------------------------------------------------------------------- */
 
 struct sending {
+    struct http_exchange *exchange;
     struct http_stream *stream;
     struct buffer piece;
     size_t sent; /* of the piece */
@@ -256,6 +268,7 @@ static ssize_t read_sending(void *argument, uint64_t position, char *bytes, size
     size_t count = left < size ? left : size;
     memcpy(bytes, sending->piece.data + sending->sent, count);
     sending->sent += count;
+    sending->exchange->sent += count;
     return (ssize_t)count;
 }
 
@@ -270,6 +283,7 @@ static struct sending *start_sending(struct http_exchange *exchange, struct http
         return NULL;
     }
     sending->stream = stream;
+    sending->exchange = exchange;
     sending->deadline_ms = clock_mono_ms() + exchange->server->config.transfer_max_ms;
     if (next_piece(sending, &error) != ERR_OK) {
         http_exchange_fail(exchange, &error);

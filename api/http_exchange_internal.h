@@ -47,6 +47,7 @@ struct http_exchange {
     bool suspended;
     struct MHD_Response *response;
     unsigned status;
+    uint64_t sent;     /* of the answer's body */
     char message[256]; /* of an error */
 };
 
@@ -69,6 +70,9 @@ struct http_server {
 struct http_exchange *http_exchange_new(struct http_server *server,
                                         struct MHD_Connection *connection, const char *method);
 void http_exchange_free(struct http_exchange *exchange);
+
+/* The connection is done with the answer. */
+void http_exchange_tell_end(const struct http_exchange *exchange);
 
 /* Before the first byte of the body: refuses it by its announced size, or asks for a receiver. */
 enum MHD_Result http_receive_begin(struct http_exchange *exchange);

@@ -184,6 +184,8 @@ static void on_completed(void *argument, struct MHD_Connection *connection, void
     if (!exchange)
         return;
     *exchange_slot = NULL;
+    if (exchange->state == EXCHANGE_ANSWERED)
+        http_exchange_tell_end(exchange);
     http_exchange_free(exchange);
     pthread_mutex_lock(&server->mutex);
     server->open_count--;

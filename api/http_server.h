@@ -51,12 +51,13 @@ struct http_route {
     bool waits;      /* for disk syncs or a worker: runs on waiting_pool */
 };
 
-/* What was answered, for metrics and logs. Told when the answer is handed to the network. */
+/* What was answered, for metrics and logs. */
 struct http_outcome {
     size_t route; /* position in the routes; their count when none was found */
     unsigned status;
     const char *method;
     const struct request_context *context;
+    uint64_t size; /* bytes of the answer's body that were sent; 0 before its end */
     int64_t duration_ms;
     const char *message; /* of an error; else NULL */
 };
@@ -73,8 +74,9 @@ struct http_server_config {
     int64_t transfer_max_ms;         /* for receiving a request, and for sending; 0: 5 min */
     const struct http_route *routes; /* borrowed, as all below */
     size_t route_count;
-    void *argument; /* for handlers and the observer */
-    http_observer *observer;
+    void *argument;             /* for handlers and the observer */
+    http_observer *observer;    /* told when the answer is handed to the network */
+    http_observer *ended;       /* told when the connection is done with it; may be NULL */
     const char *const *origins; /* of pages that may ask; see api/http_cors.h */
     size_t origin_count;
     struct task_pool *pool;

@@ -99,6 +99,25 @@ def missing(tap, server, directory):
            "what was uploaded is missing no more", json.dumps(body))
 
 
+def access_log(tap, directory):
+    data = service.read_bytes(service.compile_sample(directory, "logged", salt=50))
+    with service.Service(["--http-access-log"], log_level="info") as server:
+        made = put(server, "/v1/debuginfo", data)
+        where = f"/v1/debuginfo/{made['build_id']}/file"
+        server.http("GET", where)
+        server.http("HEAD", where)
+        pattern = "/v1/debuginfo/{build_id}/file"
+        got = server.wait_for_event("http_request", method="GET", path=pattern)
+        tap.ok(got["status"] == "200" and got["bytes"] == str(len(data)) and
+               len(got["request_id"]) == 32 and "duration_ms" in got,
+               "the access log has the bytes that were sent", str(got))
+        got = server.wait_for_event("http_request", method="HEAD", path=pattern)
+        tap.ok(got["bytes"] == "0", "none for HEAD", str(got))
+        got = server.wait_for_event("http_request", method="PUT", path="/v1/debuginfo")
+        tap.ok(got["status"] == "201" and got["request_id"] == made["request_id"],
+               "one line per request", str(got))
+
+
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="symbolizer-lists-") as directory:
@@ -107,6 +126,7 @@ def main():
             missing(tap, server, directory)
             code = server.stop()
             tap.ok(code == 0, "the server ends in order", [str(code), *server.output[-60:]])
+        access_log(tap, directory)
     tap.finish()
 
 
