@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/debuginfo_service.h"
+#include "api/health_service.h"
 #include "api/http_api.h"
 #include "api/upload_key.h"
 #include "base/fd.h"
@@ -45,6 +46,7 @@ struct server {
     const char *origins[SERVER_LIST_MAX]; /* of web pages that may ask */
     struct http_server *http;
     struct debuginfo_service *debuginfo;
+    struct health_service *health;
     struct grpc_server *grpc;
 };
 
@@ -233,7 +235,12 @@ static enum err open_grpc(struct server *server, struct error *error) {
     enum err err = debuginfo_service_new(&debuginfo, &server->debuginfo, error);
     if (err != ERR_OK)
         return err;
-    const struct grpc_service *services[] = {debuginfo_service_grpc(server->debuginfo)};
+    static const char *const names[] = {"parca.debuginfo.v1alpha1.DebuginfoService"};
+    err = health_service_new(names, ARRAY_SIZE(names), &server->health, error);
+    if (err != ERR_OK)
+        return err;
+    const struct grpc_service *services[] = {debuginfo_service_grpc(server->debuginfo),
+                                             health_service_grpc(server->health)};
     struct grpc_server_config config = {
         .address = server->options->grpc.address,
         .port = server->options->grpc.port,
@@ -287,6 +294,8 @@ void server_stop(struct server *server, int64_t grace_ms) {
     /* Who waits for a build is answered now, so that its request can end. */
     if (server->waiter)
         build_waiter_stop(server->waiter);
+    if (server->health)
+        health_service_stop(server->health);
     if (server->http)
         http_server_stop(server->http, grace_ms);
     if (server->grpc)
@@ -302,6 +311,7 @@ void server_free(struct server *server) {
     build_waiter_free(server->waiter);
     task_pool_free(server->queries);
     task_pool_free(server->uploads);
+    health_service_free(server->health);
     debuginfo_service_free(server->debuginfo);
     metrics_free(server->metrics);
     missing_ids_free(server->missing);

@@ -28,9 +28,25 @@ static void add_content_type(struct header_list *list) {
     add(list, "content-type", "application/grpc");
 }
 
+/* Room for the texts of a status until the session has copied them. */
+struct status_text {
+    char number[12];
+    char message[3 * GRPC_STATUS_TEXT_SIZE];
+};
+
+static void add_status(struct header_list *list, const struct grpc_call *call,
+                       struct status_text *text) {
+    snprintf(text->number, sizeof(text->number), "%d", (int)call->status);
+    grpc_message_encode(call->text, text->message, sizeof(text->message));
+    add(list, "grpc-status", text->number);
+    if (text->message[0])
+        add(list, "grpc-message", text->message);
+}
+
 static int submit_trailers(nghttp2_session *session, const struct grpc_call *call) {
     struct header_list list = {.count = 0};
-    add(&list, "grpc-status", "0");
+    struct status_text text;
+    add_status(&list, call, &text);
     return nghttp2_submit_trailer(session, call->stream_id, list.headers, list.count);
 }
 
@@ -75,17 +91,50 @@ static int submit_message(nghttp2_session *session, struct grpc_call *call) {
     return nghttp2_submit_response(session, call->stream_id, list.headers, list.count, &provider);
 }
 
+static ssize_t read_stream(nghttp2_session *session, int32_t stream_id, uint8_t *bytes, size_t size,
+                           uint32_t *data_flags, nghttp2_data_source *source, void *user_data) {
+    (void)stream_id;
+    (void)user_data;
+    struct grpc_call *call = source->ptr;
+    size_t offset = call->unsent_offset;
+    size_t room = size;
+    copy_out(buffer_span(&call->unsent), &offset, &bytes, &room);
+    call->unsent_offset += size - room;
+    if (room < size)
+        call->progress_ms = clock_mono_ms();
+    if (call->unsent_offset < call->unsent.size)
+        return (ssize_t)(size - room);
+    buffer_clear(&call->unsent);
+    call->unsent_offset = 0;
+    if (call->answer_ended) {
+        *data_flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
+        if (submit_trailers(session, call) != 0)
+            return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    } else if (room == size) {
+        return NGHTTP2_ERR_DEFERRED;
+    }
+    return (ssize_t)(size - room);
+}
+
+static int submit_stream(nghttp2_session *session, struct grpc_call *call) {
+    if (call->answer_begun) {
+        /* Anything but this failure says that the session is going to ask for data by itself. */
+        int failure = nghttp2_session_resume_data(session, call->stream_id);
+        return failure == NGHTTP2_ERR_NOMEM ? failure : 0;
+    }
+    call->answer_begun = true;
+    struct header_list list = {.count = 0};
+    add_content_type(&list);
+    nghttp2_data_provider provider = {.source.ptr = call, .read_callback = read_stream};
+    return nghttp2_submit_response(session, call->stream_id, list.headers, list.count, &provider);
+}
+
 /* Trailers-Only: one block of headers that is the whole answer. */
 static int submit_status(nghttp2_session *session, const struct grpc_call *call) {
     struct header_list list = {.count = 0};
-    char status[12];
-    char message[3 * GRPC_STATUS_TEXT_SIZE];
-    snprintf(status, sizeof(status), "%d", (int)call->status);
-    grpc_message_encode(call->text, message, sizeof(message));
+    struct status_text text;
     add_content_type(&list);
-    add(&list, "grpc-status", status);
-    if (message[0])
-        add(&list, "grpc-message", message);
+    add_status(&list, call, &text);
     if (call->refuse_encoding)
         add(&list, "grpc-accept-encoding", "identity");
     return nghttp2_submit_response(session, call->stream_id, list.headers, list.count, NULL);
@@ -101,11 +150,18 @@ static int submit_http(nghttp2_session *session, const struct grpc_call *call) {
     return nghttp2_submit_response(session, call->stream_id, list.headers, list.count, NULL);
 }
 
+enum err grpc_answer_send(nghttp2_session *session, struct grpc_call *call) {
+    return submit_stream(session, call) == 0 ? ERR_OK : ERR_NO_MEMORY;
+}
+
 enum err grpc_answer_submit(nghttp2_session *session, struct grpc_call *call) {
     call->progress_ms = clock_mono_ms();
+    call->answer_ended = true;
     int failure;
     if (call->http_status != 200)
         failure = submit_http(session, call);
+    else if (call->answer_begun || (call->status == GRPC_OK && call->method->streams_answers))
+        failure = submit_stream(session, call);
     else if (call->status != GRPC_OK)
         failure = submit_status(session, call);
     else

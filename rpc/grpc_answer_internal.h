@@ -1,4 +1,4 @@
-/* The answer of a finished call, as HTTP/2 headers, data and trailers. */
+/* The answer of a call, as HTTP/2 headers, data and trailers. */
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -7,5 +7,9 @@
 
 struct grpc_call;
 
-/* Queues it in the session. ERR_NO_MEMORY. The call must stay until its stream is closed. */
+/*
+ * Both queue in the session, ERR_NO_MEMORY; the call must stay until its stream is closed.
+ * The first sends what an unfinished call streams, the second the answer or rest of a finished one.
+ */
+enum err grpc_answer_send(nghttp2_session *session, struct grpc_call *call);
 enum err grpc_answer_submit(nghttp2_session *session, struct grpc_call *call);

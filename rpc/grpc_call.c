@@ -20,6 +20,7 @@ struct grpc_call *grpc_call_new(struct grpc_loop *loop, struct grpc_connection *
     call->deadline_ms = INT64_MAX;
     call->progress_ms = clock_mono_ms();
     call->header_bytes.size_max = GRPC_HEADER_BYTES_MAX;
+    call->unsent.size_max = GRPC_UNSENT_SIZE_MAX;
     call->http_status = 200;
     atomic_init(&call->reference_count, 1);
     pthread_mutex_lock(&loop->mutex);
@@ -42,6 +43,7 @@ void grpc_call_unref(struct grpc_call *call) {
     buffer_clear(&call->header_bytes);
     buffer_clear(&call->pending);
     buffer_clear(&call->response);
+    buffer_clear(&call->unsent);
     free(call);
     grpc_loop_call_freed(loop);
 }
@@ -124,6 +126,25 @@ void grpc_call_finish(struct grpc_call *call, enum grpc_status status, const cha
         buffer_clear(response);
     }
     queue_answer(call);
+}
+
+void grpc_call_send(struct grpc_call *call, struct span message) {
+    assert(call->method->streams_answers);
+    if (!call->connection || is_finished(call))
+        return;
+    uint8_t prefix[GRPC_PREFIX_SIZE];
+    size_t room = GRPC_UNSENT_SIZE_MAX - call->unsent.size;
+    if (room < sizeof(prefix) || message.size > room - sizeof(prefix)) {
+        grpc_call_cancel(call, GRPC_RESOURCE_EXHAUSTED, "the client does not take its answers");
+        return;
+    }
+    grpc_prefix_write((uint32_t)message.size, prefix);
+    buffer_append(&call->unsent, prefix, sizeof(prefix));
+    buffer_append(&call->unsent, message.data, message.size);
+    if (buffer_failed(&call->unsent))
+        grpc_call_cancel(call, GRPC_RESOURCE_EXHAUSTED, "no memory for the answer");
+    else
+        grpc_connection_send(call->connection, call);
 }
 
 void grpc_call_cancel(struct grpc_call *call, enum grpc_status status, const char *text) {
@@ -310,5 +331,5 @@ void grpc_call_resume(struct grpc_call *call) {
 }
 
 bool grpc_call_waits_for_client(const struct grpc_call *call) {
-    return is_finished(call) || (!call->request_ended && !call->paused);
+    return is_finished(call) || call->unsent.size > 0 || (!call->request_ended && !call->paused);
 }

@@ -59,6 +59,10 @@ struct grpc_call {
     uint8_t prefix[GRPC_PREFIX_SIZE];
     struct buffer response;
     size_t response_offset; /* counts the prefix too */
+    struct buffer unsent;   /* streamed answers with their prefixes, from unsent_offset on */
+    size_t unsent_offset;
+    bool answer_begun; /* its headers are with the session */
+    bool answer_ended; /* the trailers may follow what is unsent */
 
     /* The loop's queue, under its mutex: any thread. */
     struct grpc_call *queue_next;

@@ -357,6 +357,12 @@ void grpc_connection_answer(struct grpc_connection *connection, struct grpc_call
     grpc_connection_mark_dirty(connection);
 }
 
+void grpc_connection_send(struct grpc_connection *connection, struct grpc_call *call) {
+    if (grpc_answer_send(connection->session, call) != ERR_OK)
+        connection->broken = true;
+    grpc_connection_mark_dirty(connection);
+}
+
 void grpc_connection_consume(struct grpc_connection *connection, struct grpc_call *call,
                              size_t size) {
     if (size == 0)

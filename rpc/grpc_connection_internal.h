@@ -46,6 +46,9 @@ void grpc_connection_shut(struct grpc_connection *connection);
 /* Sends the finished call's answer. */
 void grpc_connection_answer(struct grpc_connection *connection, struct grpc_call *call);
 
+/* Sends what the call streams so far. */
+void grpc_connection_send(struct grpc_connection *connection, struct grpc_call *call);
+
 /* Bytes that the call took late, after a pause. */
 void grpc_connection_consume(struct grpc_connection *connection, struct grpc_call *call,
                              size_t size);

@@ -47,6 +47,7 @@ struct grpc_method {
     const struct grpc_method_functions *functions;
     void *data;                /* for the functions; borrowed */
     uint64_t message_size_max; /* 0: the server's */
+    bool streams_answers;      /* messages come by grpc_call_send only, and may be none */
 };
 
 struct grpc_service {
@@ -83,9 +84,18 @@ void grpc_call_resume(struct grpc_call *call);
 void grpc_call_post(struct grpc_call *call, void (*function)(void *state, struct grpc_call *call));
 
 /*
- * Ends the call. With GRPC_OK the message in `response` is sent (NULL: an empty message) and its
- * bytes are taken over; otherwise the status and the text (NULL: none). Only the first finish of a
- * call counts, and one that comes after its cancellation does nothing. Any thread.
+ * Sends one message of a method that streams its answers; copies it. On the loop only. A client
+ * that lets more than GRPC_UNSENT_SIZE_MAX wait has its call cancelled. Does
+ * nothing once the call is finished or over.
+ */
+#define GRPC_UNSENT_SIZE_MAX (1 << 20)
+void grpc_call_send(struct grpc_call *call, struct span message);
+
+/*
+ * Ends the call. With GRPC_OK the message in `response` is sent (NULL: an empty message, or none
+ * by a method that streams its answers) and its bytes are taken over; otherwise the status and the
+ * text (NULL: none). Only the first finish of a call counts, and one that comes after its
+ * cancellation does nothing. Any thread.
  */
 void grpc_call_finish(struct grpc_call *call, enum grpc_status status, const char *text,
                       struct buffer *response);
