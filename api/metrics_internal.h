@@ -8,10 +8,10 @@
 /* Statuses that the service answers; the last place is for all others. */
 #define METRICS_HTTP_STATUSES                                                                      \
     {                                                                                              \
-        200, 201, 204, 206, 400, 401, 403, 404, 405, 408, 409, 411, 413, 415, 416, 422, 429, 499,  \
-            500, 501, 503, 504, 507, 0                                                             \
+        200, 201, 204, 206, 304, 400, 401, 403, 404, 405, 408, 409, 411, 413, 415, 416, 422, 429,  \
+            499, 500, 501, 503, 504, 507, 0                                                        \
     }
-#define METRICS_HTTP_STATUS_COUNT 24
+#define METRICS_HTTP_STATUS_COUNT 25
 
 /* The last place is for all others. */
 #define METRICS_METHODS                                                                            \
