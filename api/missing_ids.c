@@ -72,8 +72,8 @@ static struct tenant_table *make_table(struct missing_ids *missing, const char *
     struct tenant_table *table = calloc(1, sizeof(*table));
     if (!table)
         return NULL;
-    table->heap = calloc(missing->count_max, sizeof(*table->heap));
-    table->buckets = calloc(missing->count_max, sizeof(*table->buckets));
+    table->heap = calloc(missing->count_max, sizeof(struct entry *));
+    table->buckets = calloc(missing->count_max, sizeof(struct entry *));
     if (!table->heap || !table->buckets) {
         table_free(table);
         return NULL;
@@ -228,7 +228,7 @@ static int compare(const void *a, const void *b) {
 
 /* Sorts the heap itself, the least last, and then turns it round: an ascending array is a heap. */
 static size_t top(struct tenant_table *table, struct missing_id *ret_ids, size_t max) {
-    qsort(table->heap, table->count, sizeof(*table->heap), compare);
+    qsort(table->heap, table->count, sizeof(struct entry *), compare);
     size_t count = table->count < max ? table->count : max;
     for (size_t i = 0; i < count; i++)
         ret_ids[i] = table->heap[i]->missing;

@@ -27,7 +27,7 @@
     " ORDER BY o.object_id DESC LIMIT ?8"
 
 _Static_assert(ARTIFACT_DEBUGINFO == 1 && ARTIFACT_EXECUTABLE == 2, "types with builds, above");
-_Static_assert(LIST_NO_BUILD == -1 && VERIFICATION_NONE == 0, "literals, above");
+_Static_assert(VERIFICATION_NONE == 0, "a literal above");
 
 static void read_entry(struct catalog_query *query, struct list_entry *ret_entry) {
     *ret_entry = (struct list_entry){

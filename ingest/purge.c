@@ -100,8 +100,8 @@ static enum err remove_objects(struct catalog_txn *txn, struct purge *purge, int
     size_t count = 0;
     const struct purge_request *request = purge->request;
     enum err err = catalog_removal_objects(txn, purge->tenant, &request->id,
-                                           request->has_type ? request->type : 0, objects, &count,
-                                           error);
+                                           request->has_type ? (int)request->type : 0, objects,
+                                           &count, error);
     for (size_t i = 0; err == ERR_OK && i < count; i++)
         err = collect_names(txn, purge, &objects[i], &names, error);
     for (size_t i = 0; err == ERR_OK && i < count; i++)
@@ -119,7 +119,7 @@ static enum err purge_rows(struct catalog_txn *txn, void *argument, struct error
     purge->blob_count = 0;
     purge->build_count = 0;
     enum err err = catalog_uploads_purge(txn, purge->tenant, &request->id,
-                                         request->has_type ? request->type : 0, now_ms,
+                                         request->has_type ? (int)request->type : 0, now_ms,
                                          &purge->result.uploads, error);
     if (err == ERR_OK)
         err = remove_objects(txn, purge, now_ms, error);
