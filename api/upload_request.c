@@ -191,7 +191,6 @@ enum err upload_request_next(struct upload_request_reader *reader, struct span *
 }
 
 enum err upload_request_end(const struct upload_request_reader *reader, struct error *error) {
-    assert(reader->left == 0);
     if (reader->at != AT_TAG || reader->varint_shift != 0 || reader->group_depth != 0)
         return error_set(error, ERR_MALFORMED, "UploadRequest: the message ends inside a field");
     return ERR_OK;

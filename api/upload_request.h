@@ -37,7 +37,7 @@ enum upload_request_event {
     UPLOAD_REQUEST_CHUNK, /* *ret_bytes: some bytes of chunk_data, within the input */
 };
 
-/* A message of this size starts. */
+/* A message of this size, or of at most this size, starts. */
 void upload_request_begin(struct upload_request_reader *reader, uint64_t size);
 
 /* The next event in *input, which moves past what was used. ERR_MALFORMED, or ERR_LIMIT for an

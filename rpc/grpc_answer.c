@@ -26,6 +26,7 @@ static void add(struct header_list *list, const char *name, const char *value) {
 static void add_content_type(struct header_list *list) {
     add(list, ":status", "200");
     add(list, "content-type", "application/grpc");
+    add(list, "grpc-accept-encoding", "identity,gzip");
 }
 
 /* Room for the texts of a status until the session has copied them. */
@@ -135,8 +136,6 @@ static int submit_status(nghttp2_session *session, const struct grpc_call *call)
     struct status_text text;
     add_content_type(&list);
     add_status(&list, call, &text);
-    if (call->refuse_encoding)
-        add(&list, "grpc-accept-encoding", "identity");
     return nghttp2_submit_response(session, call->stream_id, list.headers, list.count, NULL);
 }
 

@@ -44,6 +44,7 @@ void grpc_call_unref(struct grpc_call *call) {
     buffer_clear(&call->pending);
     buffer_clear(&call->response);
     buffer_clear(&call->unsent);
+    grpc_inflate_free(call->inflate);
     free(call);
     grpc_loop_call_freed(loop);
 }
@@ -204,9 +205,9 @@ static bool check_headers(struct grpc_call *call) {
         return false;
     }
     struct span encoding = grpc_call_header(call, "grpc-encoding");
-    if (encoding.data && !span_equal_cstr(encoding, "identity")) {
-        call->refuse_encoding = true;
-        grpc_call_cancel(call, GRPC_UNIMPLEMENTED, "compressed messages are not supported");
+    if (encoding.data && !span_equal_cstr(encoding, "identity") &&
+        !span_equal_cstr(encoding, "gzip")) {
+        grpc_call_cancel(call, GRPC_UNIMPLEMENTED, "grpc-encoding is neither identity nor gzip");
         return false;
     }
     struct span timeout = grpc_call_header(call, "grpc-timeout");
@@ -235,6 +236,8 @@ void grpc_call_start(struct grpc_call *call, const struct grpc_service *const *s
     call->method = method;
     call->frames =
         grpc_frames_of(method->message_size_max ? method->message_size_max : message_size_max);
+    call->frames.accept_compressed =
+        span_equal_cstr(grpc_call_header(call, "grpc-encoding"), "gzip");
     call->state = method->functions->open(method, call);
     if (!call->state)
         grpc_call_cancel(call, GRPC_RESOURCE_EXHAUSTED, "no memory for the call");
@@ -242,28 +245,78 @@ void grpc_call_start(struct grpc_call *call, const struct grpc_service *const *s
 
 /* --- the request ------------------------------------------------------------------------------ */
 
-static enum grpc_status framing_status(enum err err) {
-    return err == ERR_LIMIT ? GRPC_RESOURCE_EXHAUSTED : GRPC_INTERNAL;
+/* What came is no message, or one that we do not take. */
+static void refuse_message(struct grpc_call *call, enum err err, const struct error *error) {
+    bool scarce = err == ERR_LIMIT || err == ERR_NO_MEMORY;
+    grpc_call_cancel(call, scarce ? GRPC_RESOURCE_EXHAUSTED : GRPC_INTERNAL, error->text);
+}
+
+static void begin_message(struct grpc_call *call) {
+    uint64_t size = call->frames.left;
+    if (call->frames.compressed) {
+        struct error error;
+        enum err err = call->inflate ? ERR_OK : grpc_inflate_new(&call->inflate, &error);
+        if (err != ERR_OK) {
+            refuse_message(call, err, &error);
+            return;
+        }
+        size = call->frames.message_size_max;
+        grpc_inflate_begin(call->inflate, size);
+    }
+    call->method->functions->message_begin(call->state, call, size);
+}
+
+/* Hands over one piece of what the bytes inflate to; *bytes moves past those that it took. */
+static void inflate_bytes(struct grpc_call *call, struct span *bytes) {
+    struct span piece = {NULL, 0};
+    struct error error;
+    enum err err = grpc_inflate_next(call->inflate, bytes, &piece, &error);
+    if (err != ERR_OK)
+        refuse_message(call, err, &error);
+    else if (piece.size > 0)
+        call->method->functions->message_bytes(call->state, call, piece);
+}
+
+static void end_message(struct grpc_call *call) {
+    struct error error;
+    enum err err = call->frames.compressed ? grpc_inflate_end(call->inflate, &error) : ERR_OK;
+    if (err != ERR_OK)
+        refuse_message(call, err, &error);
+    else
+        call->method->functions->message_end(call->state, call);
+}
+
+/* The next event of the request, or the next piece of what its bytes inflate to. */
+static enum grpc_frames_event feed_next(struct grpc_call *call, struct span *input) {
+    enum grpc_frames_event event = GRPC_FRAMES_BYTES;
+    struct span bytes = {NULL, 0};
+    struct error error;
+    if (call->inflate && grpc_inflate_has_more(call->inflate)) {
+        inflate_bytes(call, &bytes);
+        return event;
+    }
+    enum err err = grpc_frames_next(&call->frames, input, &event, &bytes, &error);
+    if (err != ERR_OK) {
+        refuse_message(call, err, &error);
+    } else if (event == GRPC_FRAMES_BEGIN) {
+        begin_message(call);
+    } else if (event == GRPC_FRAMES_BYTES && call->frames.compressed) {
+        inflate_bytes(call, &bytes);
+        grpc_frames_unread(&call->frames, input, bytes.size);
+    } else if (event == GRPC_FRAMES_BYTES) {
+        call->method->functions->message_bytes(call->state, call, bytes);
+    } else if (event == GRPC_FRAMES_END) {
+        end_message(call);
+    }
+    return event;
 }
 
 /* Hands over what the method takes; *input moves past it. */
 static void feed(struct grpc_call *call, struct span *input) {
-    const struct grpc_method_functions *functions = call->method->functions;
     enum grpc_frames_event event = GRPC_FRAMES_BEGIN;
     call->feeding = true;
-    while (!call->paused && !is_finished(call) && event != GRPC_FRAMES_MORE) {
-        struct span bytes = {NULL, 0};
-        struct error error;
-        enum err err = grpc_frames_next(&call->frames, input, &event, &bytes, &error);
-        if (err != ERR_OK)
-            grpc_call_cancel(call, framing_status(err), error.text);
-        else if (event == GRPC_FRAMES_BEGIN)
-            functions->message_begin(call->state, call, call->frames.left);
-        else if (event == GRPC_FRAMES_BYTES)
-            functions->message_bytes(call->state, call, bytes);
-        else if (event == GRPC_FRAMES_END)
-            functions->message_end(call->state, call);
-    }
+    while (!call->paused && !is_finished(call) && event != GRPC_FRAMES_MORE)
+        event = feed_next(call, input);
     call->feeding = false;
 }
 
@@ -318,8 +371,8 @@ void grpc_call_resume(struct grpc_call *call) {
         return;
     struct span rest = span_of(call->pending.data + call->pending_offset, pending_size(call));
     size_t before = rest.size;
-    if (rest.size > 0)
-        feed(call, &rest);
+    /* Also without bytes: the end of a message, or what one inflates to, may still be untold. */
+    feed(call, &rest);
     call->pending_offset += before - rest.size;
     if (pending_size(call) == 0) {
         buffer_clear(&call->pending);

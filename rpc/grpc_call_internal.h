@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "rpc/grpc_frames.h"
+#include "rpc/grpc_inflate.h"
 #include "rpc/grpc_service.h"
 
 #define GRPC_HEADER_COUNT_MAX 64
@@ -43,7 +44,8 @@ struct grpc_call {
     int64_t progress_ms; /* when the client last gave or took bytes */
 
     struct grpc_frames frames;
-    struct buffer pending; /* arrived while paused, not yet consumed for flow control */
+    struct grpc_inflate *inflate; /* NULL until the first compressed message */
+    struct buffer pending;        /* arrived while paused, not yet consumed for flow control */
     size_t pending_offset;
     bool paused;
     bool feeding;
@@ -53,7 +55,6 @@ struct grpc_call {
     atomic_bool over;     /* any thread: cancelled, timed out or disconnected */
     atomic_bool finished; /* any thread: the first finish or cancellation has taken the call */
     enum grpc_status status;
-    bool refuse_encoding; /* say which encodings we accept */
     unsigned http_status; /* not 200: no gRPC at all */
     char text[GRPC_STATUS_TEXT_SIZE];
     uint8_t prefix[GRPC_PREFIX_SIZE];

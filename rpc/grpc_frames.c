@@ -1,5 +1,6 @@
 #include "rpc/grpc_frames.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum grpc_frames_place { AT_PREFIX, AT_BYTES };
@@ -10,9 +11,9 @@ struct grpc_frames grpc_frames_of(uint64_t message_size_max) {
 
 static enum err begin(struct grpc_frames *frames, struct error *error) {
     const uint8_t *prefix = frames->prefix;
-    if (prefix[0] == 1)
+    if (prefix[0] == 1 && !frames->accept_compressed)
         return error_set(error, ERR_UNIMPLEMENTED, "compressed messages are not supported");
-    if (prefix[0] != 0)
+    if (prefix[0] > 1)
         return error_set(error, ERR_MALFORMED, "message flags of 0x%02x: want 0 or 1", prefix[0]);
     frames->left = (uint64_t)prefix[1] << 24 | (uint64_t)prefix[2] << 16 |
                    (uint64_t)prefix[3] << 8 | prefix[4];
@@ -20,6 +21,7 @@ static enum err begin(struct grpc_frames *frames, struct error *error) {
         return error_set(error, ERR_LIMIT, "message of %llu bytes: at most %llu are accepted",
                          (unsigned long long)frames->left,
                          (unsigned long long)frames->message_size_max);
+    frames->compressed = prefix[0] == 1;
     frames->prefix_used = 0;
     frames->at = AT_BYTES;
     return ERR_OK;
@@ -68,6 +70,12 @@ enum err grpc_frames_next(struct grpc_frames *frames, struct span *input,
     skip(input, size);
     *ret_event = GRPC_FRAMES_BYTES;
     return ERR_OK;
+}
+
+void grpc_frames_unread(struct grpc_frames *frames, struct span *input, size_t size) {
+    assert(frames->at == AT_BYTES);
+    *input = span_of(input->data - size, input->size + size);
+    frames->left += size;
 }
 
 enum err grpc_frames_check_end(const struct grpc_frames *frames, struct error *error) {

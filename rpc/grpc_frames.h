@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -17,7 +18,9 @@ struct grpc_frames {
     uint64_t left; /* of the current message's bytes */
     uint8_t prefix[GRPC_PREFIX_SIZE];
     uint8_t prefix_used;
-    uint8_t at; /* enum grpc_frames_place */
+    uint8_t at;             /* enum grpc_frames_place */
+    bool accept_compressed; /* set by who can inflate; else they are refused */
+    bool compressed;        /* the current message is */
 };
 
 enum grpc_frames_event {
@@ -31,12 +34,16 @@ struct grpc_frames grpc_frames_of(uint64_t message_size_max);
 
 /*
  * The next event in *input, which moves past what was used. An empty message is BEGIN and END
- * without BYTES. ERR_LIMIT: a message over the maximum; ERR_UNIMPLEMENTED: a compressed one;
- * ERR_MALFORMED: a flag byte that is neither. After a failure the stream cannot be read further.
+ * without BYTES. ERR_LIMIT: a message over the maximum; ERR_UNIMPLEMENTED: a compressed one
+ * where none is accepted; ERR_MALFORMED: a flag byte that is neither. After a failure the stream
+ * cannot be read further.
  */
 enum err grpc_frames_next(struct grpc_frames *frames, struct span *input,
                           enum grpc_frames_event *ret_event, struct span *ret_bytes,
                           struct error *error);
+
+/* Undoes the taking of the last `size` of the bytes just read: the next event gives them again. */
+void grpc_frames_unread(struct grpc_frames *frames, struct span *input, size_t size);
 
 /* ERR_MALFORMED when the stream ended inside a message. */
 enum err grpc_frames_check_end(const struct grpc_frames *frames, struct error *error);

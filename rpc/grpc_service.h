@@ -5,11 +5,12 @@
  * The life of a call:
  *
  *     open, then per message: message_begin, message_bytes (any number, any size), message_end,
- *     then request_end. At any of these moments, or later from any thread, the method answers with
- *     grpc_call_finish; nothing more is delivered after that.
- *     If the client resets the stream, the connection breaks or the deadline passes before
- *     grpc_call_finish, `cancelled` is called instead, once, and nothing more is delivered.
- *     `free` ends the state once the call is over and nobody holds a reference to it.
+ *     then request_end. Compressed messages arrive inflated; the size at their begin is then the
+ *     most that they may have. At any of these moments, or later from any thread, the method
+ * answers with grpc_call_finish; nothing more is delivered after that. If the client resets the
+ * stream, the connection breaks or the deadline passes before grpc_call_finish, `cancelled` is
+ * called instead, once, and nothing more is delivered. `free` ends the state once the call is over
+ * and nobody holds a reference to it.
  *
  * All functions but `free` run on the loop and must not block: work that does goes to a task pool,
  * with a reference to the call, and comes back by grpc_call_post or grpc_call_finish. While such

@@ -455,11 +455,33 @@ def unknown_methods_are_unimplemented_and_the_connection_stays(server):
 
 
 @test
-def compressed_messages_are_unimplemented(server):
+def gzip_messages_are_taken(server):
+    text = b"".join(b"line %d of a file that compresses well\n" % number
+                    for number in range(200000))
+    agent = Agent(server, build_id="ab" * 20, data=text, kind=SOURCES)
+    answer = agent.stub.ShouldInitiateUpload(
+        server.messages.ShouldInitiateUploadRequest(build_id=agent.build_id, hash="0" * 100,
+                                                    build_id_type=GNU, type=SOURCES),
+        compression=grpc.Compression.Gzip)
+    check_equal(answer.reason, FIRST_TIME)
+    agent.initiate()
+    answer = agent.stub.Upload(agent.requests(piece_size=3 << 20),
+                               compression=grpc.Compression.Gzip)
+    check_equal(answer.size, len(text))
+    agent.finish(type=SOURCES)
+    status, _, data = server.http("GET", f"/v1/debuginfo/{agent.build_id}/file?type=sources")
+    check_equal((status, data == text), (200, True))
+
+
+@test
+def a_compressed_bomb_is_refused_and_the_connection_lives(server):
     agent = Agent(server, build_id="abcdef01", data=b"x")
+    check_refused(StatusCode.RESOURCE_EXHAUSTED, agent.stub.ShouldInitiateUpload,
+                  server.messages.ShouldInitiateUploadRequest(build_id="a" * (16 << 20)),
+                  compression=grpc.Compression.Gzip, says="compressed")
     check_refused(StatusCode.UNIMPLEMENTED, agent.stub.ShouldInitiateUpload,
-                  server.messages.ShouldInitiateUploadRequest(build_id="ab" * 32),
-                  compression=grpc.Compression.Gzip)
+                  server.messages.ShouldInitiateUploadRequest(build_id="a" * 200),
+                  compression=grpc.Compression.Deflate)
     agent.ask()
 
 

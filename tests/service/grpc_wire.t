@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """What clients may do that no gRPC library does: HTTP/2 frames by hand against the real server."""
+import gzip
 import os
 import socket
 import struct
@@ -238,6 +239,53 @@ def compressed_and_oversized_messages_are_refused_at_their_prefix(server):
         assert len(connection.wait_for_answer(stream)) == 1
         connection.wait_for(RST_STREAM, stream)
     assert is_answered(connection, 9)
+    connection.close()
+
+
+def peak_memory_kib(server):
+    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
+
+
+@test
+def a_compressed_bomb_is_refused_without_holding_it(server):
+    connection = Connection(server)
+    upload = METHOD.replace("ShouldInitiateUpload", "Upload")
+    size = 65 << 20
+    bomb = message(gzip.compress(b"\x7a\x80\x80\xc0\x20" + bytes(size)), 1)
+    before = peak_memory_kib(server)
+    connection.send(frame(HEADERS, END_HEADERS, 1, request_headers(
+        path=upload, extra=[("grpc-encoding", "gzip")])))
+    connection.send(*(frame(DATA, 0, 1, bomb[start:start + 16384])
+                      for start in range(0, len(bomb), 16384)))
+    payloads = connection.wait_for_answer(1)
+    assert len(payloads) == 1, payloads
+    connection.wait_for(RST_STREAM, 1)
+    grown = peak_memory_kib(server) - before
+    assert grown < 8192, f"{grown} KiB more"
+    assert is_answered(connection, 3)
+    connection.close()
+
+
+@test
+def a_gzip_message_may_come_byte_by_byte_and_its_damage_is_told(server):
+    connection = Connection(server)
+    packed = gzip.compress(QUESTION)
+    headers = request_headers(extra=[("grpc-encoding", "gzip")])
+    connection.send(frame(HEADERS, END_HEADERS, 1, headers))
+    data = message(packed, 1)
+    connection.send(*(frame(DATA, 0, 1, data[i:i + 1]) for i in range(len(data))),
+                    frame(DATA, END_STREAM, 1))
+    payloads = connection.wait_for_answer(1)
+    assert len(payloads) == 3 and b"First time we see" in payloads[1], payloads
+    for stream, bad in ((3, packed[:-1]), (5, packed + b"x"), (7, b"nonsense"), (9, b"")):
+        connection.send(frame(HEADERS, END_HEADERS, stream, headers),
+                        frame(DATA, END_STREAM, stream, message(bad, 1)))
+        assert len(connection.wait_for_answer(stream)) == 1, bad
+    connection.send(frame(HEADERS, END_HEADERS, 11, headers),
+                    frame(DATA, END_STREAM, 11, message(QUESTION)))
+    assert len(connection.wait_for_answer(11)) == 3
+    assert is_answered(connection, 13)
     connection.close()
 
 

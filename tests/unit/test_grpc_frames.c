@@ -60,6 +60,29 @@ static void compressed_messages_are_refused(void **state) {
     expect_trace("\1\0\0\0\1x", 6, 100, "!unimplemented");
 }
 
+static void compressed_messages_are_told_where_they_are_accepted(void **state) {
+    (void)state;
+    struct grpc_frames frames = grpc_frames_of(100);
+    struct span input = span_of("\1\0\0\0\3abc\0\0\0\0\0", 13);
+    struct span bytes = {NULL, 0};
+    enum grpc_frames_event event;
+    struct error error;
+    frames.accept_compressed = true;
+    assert_int_equal(grpc_frames_next(&frames, &input, &event, &bytes, &error), ERR_OK);
+    assert_int_equal(event, GRPC_FRAMES_BEGIN);
+    assert_true(frames.compressed);
+    assert_int_equal(grpc_frames_next(&frames, &input, &event, &bytes, &error), ERR_OK);
+    assert_true(span_equal_cstr(bytes, "abc"));
+    grpc_frames_unread(&frames, &input, 2);
+    assert_int_equal(grpc_frames_next(&frames, &input, &event, &bytes, &error), ERR_OK);
+    assert_true(span_equal_cstr(bytes, "bc"));
+    assert_int_equal(grpc_frames_next(&frames, &input, &event, &bytes, &error), ERR_OK);
+    assert_int_equal(event, GRPC_FRAMES_END);
+    assert_int_equal(grpc_frames_next(&frames, &input, &event, &bytes, &error), ERR_OK);
+    assert_int_equal(event, GRPC_FRAMES_BEGIN);
+    assert_false(frames.compressed);
+}
+
 static void unknown_flags_are_malformed(void **state) {
     (void)state;
     expect_trace("\2\0\0\0\1x", 6, 100, "!malformed");
@@ -97,6 +120,7 @@ int main(void) {
         cmocka_unit_test(messages_come_out_the_same_however_they_are_split),
         cmocka_unit_test(a_message_over_the_limit_is_refused_at_its_prefix),
         cmocka_unit_test(compressed_messages_are_refused),
+        cmocka_unit_test(compressed_messages_are_told_where_they_are_accepted),
         cmocka_unit_test(unknown_flags_are_malformed),
         cmocka_unit_test(an_end_inside_a_message_is_told_from_an_end_between_messages),
         cmocka_unit_test(a_written_prefix_is_read_back),
