@@ -66,6 +66,15 @@ $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h: %.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --c_out=$(BUILD)/gen $<
 
+# The descriptors of all of them, as the inside of a C array.
+DESCRIPTORS := $(BUILD)/gen/rpc/proto/descriptors.inc
+$(DESCRIPTORS): $(PROTOS)
+	$(call say,PROTO,$@)
+	@mkdir -p $(@D)
+	$(Q)protoc-c -Irpc/proto --descriptor_set_out=$(@:.inc=.binpb) $^
+	$(Q)od -An -v -tu1 $(@:.inc=.binpb) | sed 's/[0-9][0-9]*/&,/g' > $@.new && mv $@.new $@
+$(BUILD)/obj/api/descriptor_files.o: $(DESCRIPTORS)
+
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<

@@ -111,7 +111,7 @@ static void answer_check(const struct health_call *check, bool known) {
 }
 
 static bool is_known(const struct health_service *service, const char *name) {
-    if (name[0] == '\0' || strcmp(name, SERVICE_NAME) == 0)
+    if (name[0] == '\0')
         return true;
     for (size_t i = 0; i < service->name_count; i++)
         if (strcmp(name, service->names[i]) == 0)

@@ -10,7 +10,7 @@
 
 struct health_service;
 
-/* The empty name, for the server as a whole, and its own are known besides `names` (borrowed). */
+/* The empty name, for the server as a whole, is known besides `names` (borrowed). */
 enum err health_service_new(const char *const *names, size_t name_count,
                             struct health_service **ret_service, struct error *error);
 const struct grpc_service *health_service_grpc(const struct health_service *service);

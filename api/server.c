@@ -11,6 +11,7 @@
 #include "api/debuginfo_service.h"
 #include "api/health_service.h"
 #include "api/http_api.h"
+#include "api/reflection_service.h"
 #include "api/upload_key.h"
 #include "base/fd.h"
 #include "cache/blob_compactor.h"
@@ -47,6 +48,7 @@ struct server {
     struct http_server *http;
     struct debuginfo_service *debuginfo;
     struct health_service *health;
+    struct reflection_service *reflection;
     struct grpc_server *grpc;
 };
 
@@ -235,12 +237,17 @@ static enum err open_grpc(struct server *server, struct error *error) {
     enum err err = debuginfo_service_new(&debuginfo, &server->debuginfo, error);
     if (err != ERR_OK)
         return err;
-    static const char *const names[] = {"parca.debuginfo.v1alpha1.DebuginfoService"};
+    static const char *const names[] = {"parca.debuginfo.v1alpha1.DebuginfoService",
+                                        "grpc.health.v1.Health"};
     err = health_service_new(names, ARRAY_SIZE(names), &server->health, error);
+    if (err == ERR_OK)
+        err = reflection_service_new(names, ARRAY_SIZE(names), &server->reflection, error);
     if (err != ERR_OK)
         return err;
     const struct grpc_service *services[] = {debuginfo_service_grpc(server->debuginfo),
-                                             health_service_grpc(server->health)};
+                                             health_service_grpc(server->health),
+                                             reflection_service_grpc(server->reflection, 0),
+                                             reflection_service_grpc(server->reflection, 1)};
     struct grpc_server_config config = {
         .address = server->options->grpc.address,
         .port = server->options->grpc.port,
@@ -311,6 +318,7 @@ void server_free(struct server *server) {
     build_waiter_free(server->waiter);
     task_pool_free(server->queries);
     task_pool_free(server->uploads);
+    reflection_service_free(server->reflection);
     health_service_free(server->health);
     debuginfo_service_free(server->debuginfo);
     metrics_free(server->metrics);

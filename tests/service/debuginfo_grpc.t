@@ -443,7 +443,7 @@ def unknown_methods_are_unimplemented_and_the_connection_stays(server):
     stub.ShouldInitiateUpload(request)
     for path in ("/parca.debuginfo.v1alpha1.DebuginfoService/Download",
                  "/parca.profilestore.v1alpha1.ProfileStoreService/WriteArrow",
-                 "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"):
+                 "/grpc.reflection.v1beta.ServerReflection/ServerReflectionInfo"):
         for call in (channel.unary_unary(path), channel.stream_stream(path)):
             def run(call=call):
                 answer = call(b"x" if isinstance(call, grpc.UnaryUnaryMultiCallable)
