@@ -195,8 +195,14 @@ class Service:
         return grpc_modules()[0]
 
     def channel(self):
-        self.channels.append(grpc_channel(self.ports["grpc"]))
-        return self.channels[-1]
+        """Connected when it returns. grpcio 1.51 sometimes takes a stale errno for a failed
+        connect and fails the first call (UNAVAILABLE, "No such file or directory"); waiting for
+        the connection tries again."""
+        import grpc
+        channel = grpc_channel(self.ports["grpc"])
+        self.channels.append(channel)
+        grpc.channel_ready_future(channel).result(timeout=PATIENCE_S)
+        return channel
 
     def http(self, method, path, body=None, headers=None):
         """(status, {lower-case name: value}, body bytes)."""
