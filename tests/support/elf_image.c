@@ -22,6 +22,7 @@ struct elf_image {
     uint16_t machine;
     struct stored_section *sections;
     size_t section_count;
+    size_t section_capacity;
     struct elf_image_segment *segments;
     size_t segment_count;
     struct buffer notes[16];
@@ -61,7 +62,11 @@ void elf_image_free(struct elf_image *image) {
 
 uint32_t elf_image_add(struct elf_image *image, const struct elf_image_section *section) {
     size_t count = image->section_count + 1;
-    image->sections = must(realloc(image->sections, count * sizeof(*image->sections)));
+    if (count > image->section_capacity) {
+        image->section_capacity = 2 * count;
+        size_t size = image->section_capacity * sizeof(*image->sections);
+        image->sections = must(realloc(image->sections, size));
+    }
     struct stored_section *stored = &image->sections[image->section_count];
     *stored = (struct stored_section){.name = must(strdup(section->name)), .fields = *section};
     stored->bytes = must(malloc(section->bytes.size + 1));
