@@ -8,6 +8,7 @@
 
 #include "api/server.h"
 #include "api/settings.h"
+#include "api/settings_reload.h"
 #include "base/log.h"
 
 #ifndef SYMBOLIZER_VERSION
@@ -37,87 +38,37 @@ static sigset_t block_signals(void) {
     return signals;
 }
 
-struct daemon {
-    int argument_count;
-    char **arguments;
-    struct log log;
-    struct server *server;
-    struct settings started; /* the server borrows its options: they stay as they are */
-    struct settings running; /* the same, with what was reloaded */
-};
-
-static void log_reload_failure(const struct daemon *daemon, const struct error *error) {
-    log_event(&daemon->log, LOG_LEVEL_ERROR, "reload_failed", log_str("error", error->text));
-}
-
-static void log_change(const struct daemon *daemon, const struct setting *setting,
-                       const struct settings *settings) {
-    struct buffer value = {0};
-    setting_format(setting, &settings->options, &value);
-    log_event(&daemon->log, LOG_LEVEL_WARN, "setting_changed", log_str("setting", setting->key),
-              log_span("value", buffer_span(&value)),
-              log_str("effect", setting->reloads ? "now" : "after_restart"));
-    buffer_clear(&value);
-}
-
-/* Reads everything anew; what is broken leaves all as it is. */
-static void reload(struct daemon *daemon) {
-    struct settings wanted;
-    enum settings_action action;
-    struct error error;
-    if (settings_load(daemon->argument_count, daemon->arguments, &wanted, &action, &error) !=
-            ERR_OK ||
-        server_reload(daemon->server, &wanted.options, &error) != ERR_OK) {
-        log_reload_failure(daemon, &error);
-        return;
-    }
-    daemon->log.level_min = wanted.options.log_level;
-    int64_t changed = 0;
-    int64_t waiting = 0;
-    for (size_t i = 0; i < settings_count(); i++) {
-        const struct setting *setting = settings_at(i);
-        if (setting_equal(setting, &wanted.options, &daemon->running.options))
-            continue;
-        log_change(daemon, setting, &wanted);
-        changed += setting->reloads;
-        waiting += !setting->reloads;
-        if (setting->reloads)
-            setting_copy(setting, &wanted.options, &daemon->running.options);
-    }
-    log_event(&daemon->log, LOG_LEVEL_WARN, "reloaded", log_i64("changed", changed),
-              log_i64("after_restart", waiting));
-}
-
-static int serve(struct daemon *daemon, const sigset_t *signals) {
+/* Until a signal says that it is enough. */
+static int serve(const struct settings *settings, struct settings_reload *reload,
+                 const sigset_t *signals) {
+    const struct log *log = reload->log;
     struct error error;
     CLEANUP(cleanup_server) struct server *server = NULL;
-    if (server_open(&daemon->started.options, &daemon->log, &server, &error) != ERR_OK) {
-        log_event(&daemon->log, LOG_LEVEL_ERROR, "start_failed", log_str("error", error.text));
+    if (server_open(&settings->options, log, &server, &error) != ERR_OK) {
+        log_event(log, LOG_LEVEL_ERROR, "start_failed", log_str("error", error.text));
         return 1;
     }
-    daemon->server = server;
     int signal_number = 0;
     while (sigwait(signals, &signal_number) == 0 && signal_number == SIGHUP)
-        reload(daemon);
-    log_event(&daemon->log, LOG_LEVEL_INFO, "stopping",
-              log_str("signal", sigabbrev_np(signal_number)));
+        settings_reload(reload, server);
+    log_event(log, LOG_LEVEL_INFO, "stopping", log_str("signal", sigabbrev_np(signal_number)));
     server_stop(server, STOP_GRACE_MS);
     server_free(TAKE(server));
-    log_event(&daemon->log, LOG_LEVEL_INFO, "stopped", log_i64("signal", signal_number));
+    log_event(log, LOG_LEVEL_INFO, "stopped", log_i64("signal", signal_number));
     return 0;
 }
 
 static int run(int argument_count, char **arguments, const struct settings *settings) {
     sigset_t signals = block_signals();
     raise_descriptor_limit();
-    struct daemon daemon = {
+    struct log log = {.fd = STDERR_FILENO, .level_min = settings->options.log_level};
+    struct settings_reload reload = {
         .argument_count = argument_count,
         .arguments = arguments,
-        .log = {.fd = STDERR_FILENO, .level_min = settings->options.log_level},
-        .started = *settings,
+        .log = &log,
         .running = *settings,
     };
-    return serve(&daemon, &signals);
+    return serve(settings, &reload, &signals);
 }
 
 static int print_config(const struct settings *settings) {
