@@ -108,14 +108,16 @@ static enum err settle(const struct module_resolver *resolver, const char *tenan
         become(state, MODULE_NO_DEBUGINFO, "");
         return ERR_OK;
     }
-    /* An index may be there although its build is under way again, so the file is asked first. */
-    enum err err = index_cache_acquire(resolver->indexes, &state->build_key, &state->handle, error);
-    if (err == ERR_OK) {
-        become(state, MODULE_OK, "");
-        return ERR_OK;
+    /* An index may be there although its build is under way again, so the file is asked first. What
+     * lies there of a first build before the catalog tells of its end is not published yet. */
+    if (state->generation > 0 || build->state == BUILD_OK) {
+        enum err err =
+            index_cache_acquire(resolver->indexes, &state->build_key, &state->handle, error);
+        if (err == ERR_OK)
+            become(state, MODULE_OK, "");
+        if (err != ERR_NOT_FOUND)
+            return err;
     }
-    if (err != ERR_NOT_FOUND)
-        return err;
     if (build->state == BUILD_OK)
         return rebuild(resolver, tenant, state, "the index is being built again", error);
     if (judge_build(state, build))
