@@ -1,8 +1,8 @@
 #include "symbolizer/build/object_inputs.h"
 
 #include "debuginfo/contents.h"
-#include "debuginfo/dwarf_source.h"
 #include "debuginfo/identity.h"
+#include "debuginfo/libdw_source.h"
 #include "debuginfo/symtab_source.h"
 
 /* The one input of a role; NULL when there is none. */
@@ -58,7 +58,7 @@ enum err object_inputs_open_files(struct object_inputs *inputs, const struct job
 static enum err open_dwarf(struct object_inputs *inputs, struct error *error) {
     for (size_t i = 0; i < inputs->file_count && !inputs->dwarf; i++) {
         struct error reason = {0};
-        enum err err = dwarf_source_new(inputs->files[i], &inputs->dwarf, &reason);
+        enum err err = libdw_source_new(inputs->files[i], &inputs->dwarf, &reason);
         if (err == ERR_NO_MEMORY || err == ERR_LIMIT) {
             *error = reason;
             return err;

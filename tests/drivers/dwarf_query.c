@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "debuginfo/dwarf_source.h"
 #include "debuginfo/elf_file.h"
+#include "debuginfo/libdw_source.h"
 #include "tests/support/address_input.h"
 #include "tests/support/frame_text.h"
 #include "tests/support/push_model.h"
@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     if (elf_file_open_fd(fd, &(struct elf_limits){0}, &file, &error) ||
-        dwarf_source_new(file, &source, &error))
+        libdw_source_new(file, &source, &error))
         return fail(&error);
     if (strcmp(argv[2], "pull") == 0)
         return pull(source);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Damage inside the debug sections breaks no promise of the DWARF source (tests/fuzz/fuzz_dwarf.c).
+"""Damage inside the debug sections breaks no promise of the DWARF source (tests/fuzz/fuzz_libdw.c).
 
 usage: mutations.t [MUTANTS [SEED]]
 """
@@ -40,7 +40,7 @@ def mutate(data, sections, source):
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     source = random.Random(sys.argv[2] if len(sys.argv) > 2 else "dwarf")
-    target = os.path.join(corpus.BUILD, "fuzz", "fuzz_dwarf")
+    target = os.path.join(corpus.BUILD, "fuzz", "fuzz_libdw")
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="mutations-") as directory:
         for name, variant in VARIANTS.items():

@@ -18,5 +18,5 @@
 #include "debuginfo/elf_file.h"
 
 /* ERR_NOT_FOUND when the file has no DWARF. The file must outlive the source. */
-enum err dwarf_source_new(struct elf_file *file, struct symbol_source **ret_source,
+enum err libdw_source_new(struct elf_file *file, struct symbol_source **ret_source,
                           struct error *error);

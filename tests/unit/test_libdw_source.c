@@ -2,7 +2,7 @@
  * The DWARF source on hand-made .debug_info that no compiler would write. What compilers write is
  * tested in tests/dwarf.
  */
-#include "debuginfo/dwarf_source.h"
+#include "debuginfo/libdw_source.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -199,7 +199,7 @@ static void open_units(struct opened *opened, struct info *info) {
     assert_int_equal(elf_file_open_memory(elf_image_finish(opened->image, ELF_IMAGE_PLAIN),
                                           &(struct elf_limits){0}, &opened->file, &error),
                      ERR_OK);
-    assert_int_equal(dwarf_source_new(opened->file, &opened->source, &error), ERR_OK);
+    assert_int_equal(libdw_source_new(opened->file, &opened->source, &error), ERR_OK);
     buffer_clear(&info->bytes);
 }
 
@@ -503,7 +503,7 @@ static void a_file_without_debug_info_has_no_source(void **state) {
     assert_int_equal(elf_file_open_memory(elf_image_finish(image, ELF_IMAGE_PLAIN),
                                           &(struct elf_limits){0}, &file, &error),
                      ERR_OK);
-    assert_int_equal(dwarf_source_new(file, &source, &error), ERR_NOT_FOUND);
+    assert_int_equal(libdw_source_new(file, &source, &error), ERR_NOT_FOUND);
     assert_null(source);
 }
 
@@ -525,5 +525,5 @@ int main(void) {
         cmocka_unit_test(code_outside_of_what_its_unit_states_is_found_last),
         cmocka_unit_test(a_file_without_debug_info_has_no_source),
     };
-    return cmocka_run_group_tests_name("dwarf_source", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("libdw_source", tests, NULL, NULL);
 }

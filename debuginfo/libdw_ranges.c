@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "debuginfo/dwarf_internal.h"
+#include "debuginfo/libdw_internal.h"
 
 void range_list_clear(struct range_list *list) {
     free(list->items);
@@ -76,7 +76,7 @@ bool range_list_contains(const struct range_list *list, struct pc_range range) {
     return i < list->count && range.end <= list->items[i].end;
 }
 
-enum err dwarf_live_ranges(struct dwarf_source *source, Dwarf_Die *die, struct range_list *list,
+enum err libdw_live_ranges(struct libdw_source *source, Dwarf_Die *die, struct range_list *list,
                            bool *ret_damaged, struct error *error) {
     list->count = 0;
     ptrdiff_t position = 0;

@@ -1,10 +1,10 @@
-#include "debuginfo/dwarf_internal.h"
+#include "debuginfo/libdw_internal.h"
 
 static uint32_t to_u32(int number) {
     return number > 0 ? (uint32_t)number : 0;
 }
 
-static bool read_row(Dwarf_Line *line, struct dwarf_row *row) {
+static bool read_row(Dwarf_Line *line, struct libdw_row *row) {
     Dwarf_Addr address;
     int number = 0;
     int column = 0;
@@ -12,7 +12,7 @@ static bool read_row(Dwarf_Line *line, struct dwarf_row *row) {
     if (!line || dwarf_lineaddr(line, &address) != 0 || dwarf_lineno(line, &number) != 0 ||
         dwarf_lineendsequence(line, &end_sequence) != 0)
         return false;
-    *row = (struct dwarf_row){.address = address, .file = UINT32_MAX, .sequence = row->sequence};
+    *row = (struct libdw_row){.address = address, .file = UINT32_MAX, .sequence = row->sequence};
     row->line = to_u32(number);
     row->end_sequence = end_sequence;
     if (dwarf_linecol(line, &column) == 0)
@@ -34,9 +34,9 @@ static bool read_row(Dwarf_Line *line, struct dwarf_row *row) {
  * count that lie where the unit says it has code.
  */
 struct row_walk {
-    struct dwarf_source *source;
-    struct dwarf_unit *unit;
-    struct dwarf_row_visitor *visitor;
+    struct libdw_source *source;
+    struct libdw_unit *unit;
+    struct libdw_row_visitor *visitor;
     uint32_t sequence; /* of the next run */
     uint64_t end;      /* of the run before */
     bool has_end;
@@ -58,13 +58,13 @@ static bool counts(struct row_walk *walk, uint64_t address) {
     return !walk->dead || range_list_covers(&walk->unit->ranges, address);
 }
 
-static enum err send_row(struct row_walk *walk, struct dwarf_row *row, struct error *error) {
+static enum err send_row(struct row_walk *walk, struct libdw_row *row, struct error *error) {
     row->sequence = walk->sequence;
     walk->sent = !row->end_sequence;
     return walk->visitor->row(walk->visitor, row, error);
 }
 
-static enum err take_row(struct row_walk *walk, struct dwarf_row *row, struct error *error) {
+static enum err take_row(struct row_walk *walk, struct libdw_row *row, struct error *error) {
     if (row->end_sequence) {
         enum err err = walk->sent ? send_row(walk, row, error) : ERR_OK;
         walk->open = false;
@@ -92,15 +92,15 @@ static enum err take_row(struct row_walk *walk, struct dwarf_row *row, struct er
 
 /* A table that ends without a marker would leave its last run open: the last row's address ends
  * it. */
-static enum err end_rows(struct row_walk *walk, struct dwarf_row *last, struct error *error) {
+static enum err end_rows(struct row_walk *walk, struct libdw_row *last, struct error *error) {
     if (!walk->sent)
         return ERR_OK;
     last->end_sequence = true;
     return send_row(walk, last, error);
 }
 
-enum err dwarf_visit_rows(struct dwarf_source *source, struct dwarf_unit *unit,
-                          struct dwarf_row_visitor *visitor, bool *ret_damaged,
+enum err libdw_visit_rows(struct libdw_source *source, struct libdw_unit *unit,
+                          struct libdw_row_visitor *visitor, bool *ret_damaged,
                           struct error *error) {
     Dwarf_Lines *lines;
     size_t count;
@@ -111,7 +111,7 @@ enum err dwarf_visit_rows(struct dwarf_source *source, struct dwarf_unit *unit,
         return ERR_OK;
     }
     struct row_walk walk = {.source = source, .unit = unit, .visitor = visitor};
-    struct dwarf_row row = {0};
+    struct libdw_row row = {0};
     for (size_t i = 0; i < count; i++) {
         if (!read_row(dwarf_onesrcline(lines, i), &row)) {
             *ret_damaged = true;

@@ -1,13 +1,13 @@
-#include "debuginfo/dwarf_source.h"
+#include "debuginfo/libdw_source.h"
 
 #include <stdlib.h>
 
-#include "debuginfo/dwarf_internal.h"
+#include "debuginfo/libdw_internal.h"
 
 /* Composed names and joined paths: far more than any real file needs. */
 #define STRINGS_SIZE_MAX ((size_t)4 << 30)
 
-static void unit_clear(struct dwarf_unit *unit) {
+static void unit_clear(struct libdw_unit *unit) {
     range_list_clear(&unit->ranges);
     free(unit->files);
     free(unit->functions);
@@ -16,25 +16,25 @@ static void unit_clear(struct dwarf_unit *unit) {
 }
 
 static void source_free(struct symbol_source *base) {
-    struct dwarf_source *source = (struct dwarf_source *)base;
+    struct libdw_source *source = (struct libdw_source *)base;
     for (size_t i = 0; i < source->unit_count; i++)
         unit_clear(&source->units[i]);
     free(source->units);
     free(source->units_by_address);
     string_pool_free(source->strings);
     dwarf_end(source->dwarf);
-    dwarf_supplement_clear(source);
+    libdw_supplement_clear(source);
     free(source);
 }
 
-static void cleanup_source(struct dwarf_source **source) {
+static void cleanup_source(struct libdw_source **source) {
     if (*source)
         source_free(&(*source)->source);
 }
 
-static const struct symbol_source_ops dwarf_source_ops = {
-    .push = dwarf_push,
-    .resolve = dwarf_resolve,
+static const struct symbol_source_ops libdw_source_ops = {
+    .push = libdw_push,
+    .resolve = libdw_resolve,
     .free = source_free,
 };
 
@@ -43,7 +43,7 @@ static bool says_ranges(Dwarf_Die *die) {
            (dwarf_hasattr(die, DW_AT_low_pc) && dwarf_hasattr(die, DW_AT_high_pc));
 }
 
-static enum err read_unit(struct dwarf_source *source, uint8_t type, struct dwarf_unit *unit,
+static enum err read_unit(struct libdw_source *source, uint8_t type, struct libdw_unit *unit,
                           struct error *error) {
     unit->offset = dwarf_dieoffset(&unit->die);
     int language = dwarf_srclang(&unit->die);
@@ -56,29 +56,29 @@ static enum err read_unit(struct dwarf_source *source, uint8_t type, struct dwar
     if (!unit->has_code || !says_ranges(&unit->die))
         return ERR_OK;
     bool damaged = false;
-    enum err err = dwarf_live_ranges(source, &unit->die, &unit->ranges, &damaged, error);
+    enum err err = libdw_live_ranges(source, &unit->die, &unit->ranges, &damaged, error);
     range_list_join(&unit->ranges);
     /* DWARF 2 has no range lists: a unit with code in several sections names the one of them. */
     unit->may_have_more = damaged || unit->version < 3;
     return err;
 }
 
-static enum err add_unit(struct dwarf_source *source, size_t *capacity,
-                         struct dwarf_unit **ret_unit, struct error *error) {
+static enum err add_unit(struct libdw_source *source, size_t *capacity,
+                         struct libdw_unit **ret_unit, struct error *error) {
     if (source->unit_count == *capacity) {
         size_t grown_capacity = *capacity ? 2 * *capacity : 64;
-        struct dwarf_unit *grown = realloc(source->units, grown_capacity * sizeof(*grown));
+        struct libdw_unit *grown = realloc(source->units, grown_capacity * sizeof(*grown));
         if (!grown)
             return error_set(error, ERR_NO_MEMORY, "no memory for %zu units", grown_capacity);
         source->units = grown;
         *capacity = grown_capacity;
     }
     *ret_unit = &source->units[source->unit_count++];
-    **ret_unit = (struct dwarf_unit){0};
+    **ret_unit = (struct libdw_unit){0};
     return ERR_OK;
 }
 
-static enum err read_units(struct dwarf_source *source, struct error *error) {
+static enum err read_units(struct libdw_source *source, struct error *error) {
     size_t capacity = 0;
     Dwarf_CU *cu = NULL;
     Dwarf_Half version;
@@ -86,7 +86,7 @@ static enum err read_units(struct dwarf_source *source, struct error *error) {
     Dwarf_Die die;
     int more;
     while ((more = dwarf_get_units(source->dwarf, cu, &cu, &version, &type, &die, NULL)) == 0) {
-        struct dwarf_unit *unit = NULL;
+        struct libdw_unit *unit = NULL;
         enum err err = add_unit(source, &capacity, &unit, error);
         if (err)
             return err;
@@ -101,29 +101,29 @@ static enum err read_units(struct dwarf_source *source, struct error *error) {
 }
 
 static int compare_units(const void *a, const void *b) {
-    const char *left = (*(struct dwarf_unit *const *)a)->die.addr;
-    const char *right = (*(struct dwarf_unit *const *)b)->die.addr;
+    const char *left = (*(struct libdw_unit *const *)a)->die.addr;
+    const char *right = (*(struct libdw_unit *const *)b)->die.addr;
     return left < right ? -1 : left > right;
 }
 
-static enum err sort_units(struct dwarf_source *source, struct error *error) {
+static enum err sort_units(struct libdw_source *source, struct error *error) {
     size_t count = source->unit_count;
-    source->units_by_address = calloc(count + 1, sizeof(struct dwarf_unit *));
+    source->units_by_address = calloc(count + 1, sizeof(struct libdw_unit *));
     if (!source->units_by_address)
         return error_set(error, ERR_NO_MEMORY, "no memory for %zu units", count);
     for (size_t i = 0; i < count; i++)
         source->units_by_address[i] = &source->units[i];
-    qsort(source->units_by_address, count, sizeof(struct dwarf_unit *), compare_units);
+    qsort(source->units_by_address, count, sizeof(struct libdw_unit *), compare_units);
     return ERR_OK;
 }
 
-struct dwarf_unit *dwarf_unit_of(const struct dwarf_source *source, Dwarf_Die *die) {
-    struct dwarf_unit key = {0};
-    const struct dwarf_unit *wanted = &key;
+struct libdw_unit *libdw_unit_of(const struct libdw_source *source, Dwarf_Die *die) {
+    struct libdw_unit key = {0};
+    const struct libdw_unit *wanted = &key;
     if (!dwarf_diecu(die, &key.die, NULL, NULL))
         return NULL;
-    struct dwarf_unit **found = bsearch(&wanted, source->units_by_address, source->unit_count,
-                                        sizeof(struct dwarf_unit *), compare_units);
+    struct libdw_unit **found = bsearch(&wanted, source->units_by_address, source->unit_count,
+                                        sizeof(struct libdw_unit *), compare_units);
     return found ? *found : NULL;
 }
 
@@ -142,16 +142,16 @@ static int compare_uses(const void *a, const void *b) {
 
 /* Of the units that name one line table the first pushes its rows, so that hostile units cannot
  * multiply them. */
-static enum err find_shared_line_tables(struct dwarf_source *source, struct error *error) {
+static enum err find_shared_line_tables(struct libdw_source *source, struct error *error) {
     CLEANUP(cleanup_free)
     struct line_table_use *uses = calloc(source->unit_count + 1, sizeof(*uses));
     if (!uses)
         return error_set(error, ERR_NO_MEMORY, "no memory for %zu units", source->unit_count);
     size_t count = 0;
     for (size_t i = 0; i < source->unit_count; i++) {
-        struct dwarf_unit *unit = &source->units[i];
+        struct libdw_unit *unit = &source->units[i];
         if (unit->has_lines &&
-            dwarf_read_unsigned(&unit->die, DW_AT_stmt_list, &uses[count].offset))
+            libdw_read_unsigned(&unit->die, DW_AT_stmt_list, &uses[count].offset))
             uses[count++].unit = i;
     }
     qsort(uses, count, sizeof(*uses), compare_uses);
@@ -161,16 +161,16 @@ static enum err find_shared_line_tables(struct dwarf_source *source, struct erro
     return ERR_OK;
 }
 
-enum err dwarf_source_new(struct elf_file *file, struct symbol_source **ret_source,
+enum err libdw_source_new(struct elf_file *file, struct symbol_source **ret_source,
                           struct error *error) {
     Elf *elf;
     enum err err = elf_file_debug_elf(file, &elf, error);
     if (err)
         return err;
-    CLEANUP(cleanup_source) struct dwarf_source *source = calloc(1, sizeof(*source));
+    CLEANUP(cleanup_source) struct libdw_source *source = calloc(1, sizeof(*source));
     if (!source)
         return error_set(error, ERR_NO_MEMORY, "no memory for a DWARF reader");
-    source->source.ops = &dwarf_source_ops;
+    source->source.ops = &libdw_source_ops;
     source->file = file;
     source->range_budget = RANGE_BUDGET;
     source->strings = string_pool_new(STRINGS_SIZE_MAX);
@@ -179,7 +179,7 @@ enum err dwarf_source_new(struct elf_file *file, struct symbol_source **ret_sour
     source->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
     if (!source->dwarf)
         return error_set(error, ERR_MALFORMED, "DWARF: %s", dwarf_errmsg(-1));
-    err = dwarf_supplement_none(source, error);
+    err = libdw_supplement_none(source, error);
     if (!err)
         err = read_units(source, error);
     if (!err)

@@ -1,4 +1,4 @@
-#include "debuginfo/dwarf_internal.h"
+#include "debuginfo/libdw_internal.h"
 
 /* Binutils and gcc before DWARF 5; <dwarf.h> has it, and DW_TAG_call_site since 5. */
 static bool holds_no_code(int tag) {
@@ -15,8 +15,8 @@ static bool holds_no_code(int tag) {
 }
 
 struct function_visit {
-    struct dwarf_source *source;
-    struct dwarf_visitor *visitor;
+    struct libdw_source *source;
+    struct libdw_visitor *visitor;
     struct range_list ranges;
     bool damaged;
 };
@@ -27,11 +27,11 @@ static void cleanup_function_visit(struct function_visit *visit) {
 
 /* A declaration, an abstract instance or a function that the linker dropped has no live range, and
  * nothing inlined there counts. */
-static enum err enter_function(struct function_visit *visit, struct dwarf_level *level,
+static enum err enter_function(struct function_visit *visit, struct libdw_level *level,
                                struct error *error) {
     level->context = NODE_NONE;
     enum err err =
-        dwarf_live_ranges(visit->source, &level->die, &visit->ranges, &visit->damaged, error);
+        libdw_live_ranges(visit->source, &level->die, &visit->ranges, &visit->damaged, error);
     if (err || visit->ranges.count == 0)
         return err;
     return visit->visitor->function(visit->visitor, &level->die, &visit->ranges, &level->context,
@@ -39,21 +39,21 @@ static enum err enter_function(struct function_visit *visit, struct dwarf_level 
 }
 
 /* A copy without code of its own is left out; copies inside it belong to its parent. */
-static enum err enter_inlined(struct function_visit *visit, struct dwarf_level *level,
+static enum err enter_inlined(struct function_visit *visit, struct libdw_level *level,
                               struct error *error) {
     if (!visit->visitor->inlined || level->context == NODE_NONE)
         return ERR_OK;
     enum err err =
-        dwarf_live_ranges(visit->source, &level->die, &visit->ranges, &visit->damaged, error);
+        libdw_live_ranges(visit->source, &level->die, &visit->ranges, &visit->damaged, error);
     if (err || visit->ranges.count == 0)
         return err;
     return visit->visitor->inlined(visit->visitor, &level->die, level->context, &visit->ranges,
                                    &level->context, error);
 }
 
-static enum err visit_die(struct function_visit *visit, struct dwarf_tree *tree,
+static enum err visit_die(struct function_visit *visit, struct libdw_tree *tree,
                           struct error *error) {
-    struct dwarf_level *level = dwarf_tree_level(tree);
+    struct libdw_level *level = libdw_tree_level(tree);
     int tag = dwarf_tag(&level->die);
     if (tree->depth == 1)
         level->context = NODE_NONE;
@@ -65,15 +65,15 @@ static enum err visit_die(struct function_visit *visit, struct dwarf_tree *tree,
     return ERR_OK;
 }
 
-enum err dwarf_visit_functions(struct dwarf_source *source, const Dwarf_Die *root,
-                               struct dwarf_visitor *visitor, bool *ret_damaged,
+enum err libdw_visit_functions(struct libdw_source *source, const Dwarf_Die *root,
+                               struct libdw_visitor *visitor, bool *ret_damaged,
                                struct error *error) {
     CLEANUP(cleanup_function_visit)
     struct function_visit visit = {.source = source, .visitor = visitor};
-    CLEANUP(dwarf_tree_clear) struct dwarf_tree tree = {0};
-    enum err err = dwarf_tree_start(&tree, source->dwarf, root, error);
+    CLEANUP(libdw_tree_clear) struct libdw_tree tree = {0};
+    enum err err = libdw_tree_start(&tree, source->dwarf, root, error);
     while (!err) {
-        err = dwarf_tree_next(&tree, error);
+        err = libdw_tree_next(&tree, error);
         if (err || tree.depth == 0)
             break;
         err = visit_die(&visit, &tree, error);

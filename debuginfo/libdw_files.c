@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
-#include "debuginfo/dwarf_internal.h"
+#include "debuginfo/libdw_internal.h"
 
-static enum err read_table(struct dwarf_unit *unit, struct error *error) {
+static enum err read_table(struct libdw_unit *unit, struct error *error) {
     Dwarf_Files *table = NULL;
     size_t count = 0;
     if (dwarf_getsrcfiles(&unit->die, &table, &count) != 0)
@@ -28,10 +28,10 @@ static bool needs_directory(struct span path, struct span directory) {
              path.data[directory.size] == '/');
 }
 
-static enum err join_path(struct dwarf_source *source, struct dwarf_unit *unit, struct span path,
+static enum err join_path(struct libdw_source *source, struct libdw_unit *unit, struct span path,
                           struct span *ret_path, struct error *error) {
     struct span directory = span_cstr("");
-    dwarf_read_string(&unit->die, DW_AT_comp_dir, &directory);
+    libdw_read_string(&unit->die, DW_AT_comp_dir, &directory);
     if (path.size > NAME_SIZE_MAX || directory.size > NAME_SIZE_MAX)
         path = span_cstr("");
     if (!needs_directory(path, directory))
@@ -47,32 +47,32 @@ static enum err join_path(struct dwarf_source *source, struct dwarf_unit *unit, 
 }
 
 /* Index 0 means "no file" before DWARF 5 (DWARF 4, 6.2.4), and is the first file in DWARF 5. */
-static bool is_index(const struct dwarf_unit *unit, uint64_t index) {
+static bool is_index(const struct libdw_unit *unit, uint64_t index) {
     return index > 0 || unit->version >= 5;
 }
 
-bool dwarf_read_file_index(Dwarf_Die *die, unsigned attribute, const struct dwarf_unit *unit,
+bool libdw_read_file_index(Dwarf_Die *die, unsigned attribute, const struct libdw_unit *unit,
                            uint64_t *ret_index) {
     uint64_t index;
-    if (!unit || !dwarf_read_unsigned(die, attribute, &index) || !is_index(unit, index))
+    if (!unit || !libdw_read_unsigned(die, attribute, &index) || !is_index(unit, index))
         return false;
     *ret_index = index;
     return true;
 }
 
-enum err dwarf_file_read(struct dwarf_source *source, struct dwarf_unit *unit, uint64_t index,
-                         struct dwarf_file **ret_file, struct error *error) {
+enum err libdw_file_read(struct libdw_source *source, struct libdw_unit *unit, uint64_t index,
+                         struct libdw_file **ret_file, struct error *error) {
     enum err err = unit->files_read ? ERR_OK : read_table(unit, error);
     if (err)
         return err;
     bool listed = index < unit->file_count && is_index(unit, index);
-    struct dwarf_file *file = &unit->files[listed ? index : unit->file_count];
+    struct libdw_file *file = &unit->files[listed ? index : unit->file_count];
     if (!file->path.data) {
         struct span name = span_cstr("");
         if (listed)
             name = span_cstr(dwarf_filesrc(unit->file_table, index, NULL, NULL));
         else
-            dwarf_read_string(&unit->die, DW_AT_name, &name);
+            libdw_read_string(&unit->die, DW_AT_name, &name);
         err = join_path(source, unit, name, &file->path, error);
         if (err)
             return err;

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "debuginfo/dwarf_internal.h"
+#include "debuginfo/libdw_internal.h"
 
 /* The function or a copy in it that covers pc, as do all it is inlined into. */
 struct resolve_node {
@@ -11,7 +11,7 @@ struct resolve_node {
 };
 
 struct inline_finder {
-    struct dwarf_visitor visitor;
+    struct libdw_visitor visitor;
     uint64_t pc;
     struct resolve_node *nodes; /* the function, then its copies, parents first */
     size_t count;
@@ -42,7 +42,7 @@ static enum err add_node(struct inline_finder *finder, Dwarf_Die *die, uint32_t 
 
 /* The function comes first; functions nested in it answer for themselves, so their copies do not
  * matter here. */
-static enum err find_in_function(struct dwarf_visitor *visitor, Dwarf_Die *die,
+static enum err find_in_function(struct libdw_visitor *visitor, Dwarf_Die *die,
                                  const struct range_list *ranges, uint32_t *ret_node,
                                  struct error *error) {
     (void)ranges;
@@ -54,7 +54,7 @@ static enum err find_in_function(struct dwarf_visitor *visitor, Dwarf_Die *die,
 
 /* A copy counts only where its parent does; of those in one parent the smallest range wins, then
  * the first. */
-static enum err find_in_inlined(struct dwarf_visitor *visitor, Dwarf_Die *die, uint32_t parent,
+static enum err find_in_inlined(struct libdw_visitor *visitor, Dwarf_Die *die, uint32_t parent,
                                 const struct range_list *ranges, uint32_t *ret_node,
                                 struct error *error) {
     struct inline_finder *finder = (struct inline_finder *)visitor;
@@ -82,9 +82,9 @@ static uint32_t innermost(const struct inline_finder *finder) {
 }
 
 struct resolve {
-    struct dwarf_source *source;
+    struct libdw_source *source;
     uint64_t pc;
-    struct dwarf_place place;
+    struct libdw_place place;
     struct buffer scratch; /* of a composed name */
 };
 
@@ -92,17 +92,17 @@ static void cleanup_resolve(struct resolve *resolve) {
     buffer_clear(&resolve->scratch);
 }
 
-static enum err fill_path(struct resolve *resolve, struct dwarf_unit *unit, uint64_t index,
+static enum err fill_path(struct resolve *resolve, struct libdw_unit *unit, uint64_t index,
                           struct span *ret_path, struct error *error) {
-    struct dwarf_file *file;
-    enum err err = dwarf_file_read(resolve->source, unit, index, &file, error);
+    struct libdw_file *file;
+    enum err err = libdw_file_read(resolve->source, unit, index, &file, error);
     if (!err)
         *ret_path = file->path;
     return err;
 }
 
 static enum err fill_row(struct resolve *resolve, struct symbol_frame *frame, struct error *error) {
-    const struct dwarf_row *row = resolve->place.row;
+    const struct libdw_row *row = resolve->place.row;
     if (!row)
         return ERR_OK;
     frame->line = row->line;
@@ -113,8 +113,8 @@ static enum err fill_row(struct resolve *resolve, struct symbol_frame *frame, st
 
 static enum err fill_call(struct resolve *resolve, Dwarf_Die *inlined, struct symbol_frame *frame,
                           struct error *error) {
-    struct dwarf_call call;
-    dwarf_call_read(inlined, resolve->place.unit, &call);
+    struct libdw_call call;
+    libdw_call_read(inlined, resolve->place.unit, &call);
     frame->line = call.line;
     frame->column = call.column;
     frame->discriminator = call.discriminator;
@@ -125,15 +125,15 @@ static enum err fill_call(struct resolve *resolve, Dwarf_Die *inlined, struct sy
 
 static enum err fill_subject(struct resolve *resolve, Dwarf_Die *die, struct symbol_frame *frame,
                              struct error *error) {
-    struct dwarf_subject subject;
-    enum err err = dwarf_subject_read(resolve->source, die, &resolve->scratch, &subject, error);
+    struct libdw_subject subject;
+    enum err err = libdw_subject_read(resolve->source, die, &resolve->scratch, &subject, error);
     if (!err)
         err = string_pool_intern(resolve->source->strings, subject.name, &frame->name, error);
     if (err)
         return err;
     frame->short_name = subject.short_name;
     frame->start_line = subject.decl_line;
-    frame->has_entry_pc = dwarf_read_entry_pc(die, &frame->entry_pc);
+    frame->has_entry_pc = libdw_read_entry_pc(die, &frame->entry_pc);
     if (!subject.decl_unit)
         return ERR_OK;
     return fill_path(resolve, subject.decl_unit, subject.decl_file, &frame->start_file, error);
@@ -167,7 +167,7 @@ static enum err resolve_function(struct resolve *resolve, struct frame_list *fra
     struct inline_finder finder = {
         .visitor = {.function = find_in_function, .inlined = find_in_inlined}, .pc = resolve->pc};
     bool damaged = false;
-    enum err err = dwarf_visit_functions(resolve->source, &die, &finder.visitor, &damaged, error);
+    enum err err = libdw_visit_functions(resolve->source, &die, &finder.visitor, &damaged, error);
     if (err || finder.count == 0)
         return err;
     return add_frames(resolve, &finder, frames, error);
@@ -183,15 +183,15 @@ static enum err resolve_row(struct resolve *resolve, struct frame_list *frames,
     return err;
 }
 
-enum err dwarf_resolve(struct symbol_source *base, uint64_t pc, struct frame_list *frames,
+enum err libdw_resolve(struct symbol_source *base, uint64_t pc, struct frame_list *frames,
                        struct error *error) {
-    struct dwarf_source *source = (struct dwarf_source *)base;
+    struct libdw_source *source = (struct libdw_source *)base;
     frames->count = 0;
     source->range_budget = RANGE_BUDGET;
     if (!elf_file_is_executable(source->file, pc))
         return ERR_OK;
     CLEANUP(cleanup_resolve) struct resolve resolve = {.source = source, .pc = pc};
-    enum err err = dwarf_find_place(source, pc, &resolve.place, error);
+    enum err err = libdw_find_place(source, pc, &resolve.place, error);
     if (err)
         return err;
     if (resolve.place.function)

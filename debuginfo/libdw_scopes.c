@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "debuginfo/dwarf_internal.h"
+#include "debuginfo/libdw_internal.h"
 
 #define SCOPE_DEPTH_MAX 64
 
@@ -23,11 +23,11 @@ static bool is_scope(int tag) {
     }
 }
 
-static enum err add_scope(struct dwarf_unit *unit, size_t *capacity, struct dwarf_level *level,
+static enum err add_scope(struct libdw_unit *unit, size_t *capacity, struct libdw_level *level,
                           struct error *error) {
     if (unit->scope_count == *capacity) {
         size_t grown_capacity = *capacity ? 2 * *capacity : 64;
-        struct dwarf_scope *grown = realloc(unit->scopes, grown_capacity * sizeof(*grown));
+        struct libdw_scope *grown = realloc(unit->scopes, grown_capacity * sizeof(*grown));
         if (!grown || unit->scope_count >= SCOPE_NONE) {
             unit->scopes = grown ? grown : unit->scopes;
             return error_set(error, ERR_NO_MEMORY, "no memory for %zu scopes", grown_capacity);
@@ -36,22 +36,22 @@ static enum err add_scope(struct dwarf_unit *unit, size_t *capacity, struct dwar
         *capacity = grown_capacity;
     }
     unit->scopes[unit->scope_count] =
-        (struct dwarf_scope){.die_address = level->die.addr, .parent = level->context};
+        (struct libdw_scope){.die_address = level->die.addr, .parent = level->context};
     level->context = (uint32_t)unit->scope_count++;
     return ERR_OK;
 }
 
-static enum err read_scopes(struct dwarf_source *source, struct dwarf_unit *unit,
+static enum err read_scopes(struct libdw_source *source, struct libdw_unit *unit,
                             struct error *error) {
     unit->scopes_read = true;
     size_t capacity = 0;
-    CLEANUP(dwarf_tree_clear) struct dwarf_tree tree = {0};
-    enum err err = dwarf_tree_start(&tree, source->dwarf, &unit->die, error);
+    CLEANUP(libdw_tree_clear) struct libdw_tree tree = {0};
+    enum err err = libdw_tree_start(&tree, source->dwarf, &unit->die, error);
     while (!err) {
-        err = dwarf_tree_next(&tree, error);
+        err = libdw_tree_next(&tree, error);
         if (err || tree.depth == 0)
             break;
-        struct dwarf_level *level = dwarf_tree_level(&tree);
+        struct libdw_level *level = libdw_tree_level(&tree);
         if (tree.depth == 1)
             level->context = SCOPE_NONE;
         else if (is_scope(dwarf_tag(&level->die)))
@@ -62,21 +62,21 @@ static enum err read_scopes(struct dwarf_source *source, struct dwarf_unit *unit
 
 static int compare_scope(const void *key, const void *element) {
     const char *address = key;
-    const char *other = ((const struct dwarf_scope *)element)->die_address;
+    const char *other = ((const struct libdw_scope *)element)->die_address;
     return address < other ? -1 : address > other;
 }
 
 /* The scope that holds a DIE. False at the top, or when it is not known. */
-static bool find_parent(struct dwarf_source *source, Dwarf_Die *die, Dwarf_Die *ret_parent,
+static bool find_parent(struct libdw_source *source, Dwarf_Die *die, Dwarf_Die *ret_parent,
                         enum err *ret_err, struct error *error) {
-    struct dwarf_unit *unit = dwarf_unit_of(source, die);
+    struct libdw_unit *unit = libdw_unit_of(source, die);
     if (!unit)
         return false;
     if (!unit->scopes_read)
         *ret_err = read_scopes(source, unit, error);
     if (*ret_err || unit->scope_count == 0)
         return false;
-    const struct dwarf_scope *scope =
+    const struct libdw_scope *scope =
         bsearch(die->addr, unit->scopes, unit->scope_count, sizeof(*unit->scopes), compare_scope);
     if (!scope || scope->parent == SCOPE_NONE)
         return false;
@@ -87,18 +87,18 @@ static bool find_parent(struct dwarf_source *source, Dwarf_Die *die, Dwarf_Die *
 /* A class or function defined outside the scope that declares it stands where it is declared. */
 static void to_declaration(Dwarf_Die *die) {
     Dwarf_Die origin;
-    for (int i = 0; i < ORIGIN_DEPTH_MAX && dwarf_read_origin(die, &origin); i++)
+    for (int i = 0; i < ORIGIN_DEPTH_MAX && libdw_read_origin(die, &origin); i++)
         *die = origin;
 }
 
 static struct span scope_name(Dwarf_Die *die) {
     struct span name;
-    if (dwarf_read_string(die, DW_AT_name, &name) && name.size <= NAME_SIZE_MAX)
+    if (libdw_read_string(die, DW_AT_name, &name) && name.size <= NAME_SIZE_MAX)
         return name;
     return span_cstr(dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous)");
 }
 
-enum err dwarf_scopes_append(struct dwarf_source *source, Dwarf_Die *die, struct buffer *text,
+enum err libdw_scopes_append(struct libdw_source *source, Dwarf_Die *die, struct buffer *text,
                              struct error *error) {
     struct span names[SCOPE_DEPTH_MAX];
     size_t count = 0;

@@ -1,15 +1,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "debuginfo/dwarf_internal.h"
+#include "debuginfo/libdw_internal.h"
 
 struct push {
-    struct dwarf_source *source;
+    struct libdw_source *source;
     struct symbol_sink *sink;
-    struct dwarf_unit *unit;
+    struct libdw_unit *unit;
     struct buffer scratch; /* of a composed name */
-    struct dwarf_visitor functions;
-    struct dwarf_row_visitor rows;
+    struct libdw_visitor functions;
+    struct libdw_row_visitor rows;
 };
 
 #define PUSH_OF(visitor, member) ((struct push *)((char *)(visitor)-offsetof(struct push, member)))
@@ -18,10 +18,10 @@ static void cleanup_push(struct push *push) {
     buffer_clear(&push->scratch);
 }
 
-static enum err sink_file(struct push *push, struct dwarf_unit *unit, uint64_t index,
+static enum err sink_file(struct push *push, struct libdw_unit *unit, uint64_t index,
                           uint32_t *ret_number, struct error *error) {
-    struct dwarf_file *file;
-    enum err err = dwarf_file_read(push->source, unit, index, &file, error);
+    struct libdw_file *file;
+    enum err err = libdw_file_read(push->source, unit, index, &file, error);
     if (!err && file->sink_number == 0 && file->path.size > 0)
         err = push->sink->ops->file(push->sink, file->path, &file->sink_number, error);
     if (!err)
@@ -29,7 +29,7 @@ static enum err sink_file(struct push *push, struct dwarf_unit *unit, uint64_t i
     return err;
 }
 
-static enum err declared_file(struct push *push, const struct dwarf_subject *subject,
+static enum err declared_file(struct push *push, const struct libdw_subject *subject,
                               uint32_t *ret_number, struct error *error) {
     *ret_number = 0;
     if (!subject->decl_unit)
@@ -37,12 +37,12 @@ static enum err declared_file(struct push *push, const struct dwarf_subject *sub
     return sink_file(push, subject->decl_unit, subject->decl_file, ret_number, error);
 }
 
-static enum err push_function(struct dwarf_visitor *visitor, Dwarf_Die *die,
+static enum err push_function(struct libdw_visitor *visitor, Dwarf_Die *die,
                               const struct range_list *ranges, uint32_t *ret_node,
                               struct error *error) {
     struct push *push = PUSH_OF(visitor, functions);
-    struct dwarf_subject subject;
-    enum err err = dwarf_subject_read(push->source, die, &push->scratch, &subject, error);
+    struct libdw_subject subject;
+    enum err err = libdw_subject_read(push->source, die, &push->scratch, &subject, error);
     if (err)
         return err;
     struct sink_function function = {
@@ -54,19 +54,19 @@ static enum err push_function(struct dwarf_visitor *visitor, Dwarf_Die *die,
         .origin = SYMBOL_ORIGIN_DWARF,
         .name_is_linkage = subject.name_is_linkage,
     };
-    function.has_entry_pc = dwarf_read_entry_pc(die, &function.entry_pc);
+    function.has_entry_pc = libdw_read_entry_pc(die, &function.entry_pc);
     err = declared_file(push, &subject, &function.decl_file, error);
     if (!err)
         err = push->sink->ops->function(push->sink, &function, ret_node, error);
     return err;
 }
 
-static enum err push_inlined(struct dwarf_visitor *visitor, Dwarf_Die *die, uint32_t parent,
+static enum err push_inlined(struct libdw_visitor *visitor, Dwarf_Die *die, uint32_t parent,
                              const struct range_list *ranges, uint32_t *ret_node,
                              struct error *error) {
     struct push *push = PUSH_OF(visitor, functions);
-    struct dwarf_subject subject;
-    enum err err = dwarf_subject_read(push->source, die, &push->scratch, &subject, error);
+    struct libdw_subject subject;
+    enum err err = libdw_subject_read(push->source, die, &push->scratch, &subject, error);
     if (err)
         return err;
     struct sink_inlined inlined = {
@@ -78,8 +78,8 @@ static enum err push_inlined(struct dwarf_visitor *visitor, Dwarf_Die *die, uint
         .decl_line = subject.decl_line,
         .name_is_linkage = subject.name_is_linkage,
     };
-    struct dwarf_call call;
-    dwarf_call_read(die, push->unit, &call);
+    struct libdw_call call;
+    libdw_call_read(die, push->unit, &call);
     inlined.call_line = call.line;
     inlined.call_column = call.column;
     if (call.has_file)
@@ -91,7 +91,7 @@ static enum err push_inlined(struct dwarf_visitor *visitor, Dwarf_Die *die, uint
     return err;
 }
 
-static enum err push_row(struct dwarf_row_visitor *visitor, const struct dwarf_row *row,
+static enum err push_row(struct libdw_row_visitor *visitor, const struct libdw_row *row,
                          struct error *error) {
     struct push *push = PUSH_OF(visitor, rows);
     struct sink_line line = {
@@ -120,29 +120,29 @@ static enum err push_unit(struct push *push, struct error *error) {
     enum err err = push->sink->ops->unit(push->sink, &unit, error);
     bool damaged = false;
     if (!err)
-        err = dwarf_visit_functions(push->source, &push->unit->die, &push->functions, &damaged,
+        err = libdw_visit_functions(push->source, &push->unit->die, &push->functions, &damaged,
                                     error);
     if (damaged)
         report_damage(push, "some functions or ranges cannot be read");
     damaged = false;
     if (!err && push->unit->has_lines)
-        err = dwarf_visit_rows(push->source, push->unit, &push->rows, &damaged, error);
+        err = libdw_visit_rows(push->source, push->unit, &push->rows, &damaged, error);
     if (damaged)
         report_damage(push, "the line table cannot be read");
     return err;
 }
 
 /* File numbers are those of the sink of one push. */
-static void forget_file_numbers(struct dwarf_source *source) {
+static void forget_file_numbers(struct libdw_source *source) {
     for (size_t i = 0; i < source->unit_count; i++) {
-        struct dwarf_unit *unit = &source->units[i];
+        struct libdw_unit *unit = &source->units[i];
         for (size_t j = 0; unit->files_read && j <= unit->file_count; j++)
             unit->files[j].sink_number = 0;
     }
 }
 
-enum err dwarf_push(struct symbol_source *base, struct symbol_sink *sink, struct error *error) {
-    struct dwarf_source *source = (struct dwarf_source *)base;
+enum err libdw_push(struct symbol_source *base, struct symbol_sink *sink, struct error *error) {
+    struct libdw_source *source = (struct libdw_source *)base;
     CLEANUP(cleanup_push)
     struct push push = {
         .source = source,

@@ -1,27 +1,27 @@
 #include <stdlib.h>
 
-#include "debuginfo/dwarf_internal.h"
+#include "debuginfo/libdw_internal.h"
 
-void dwarf_tree_clear(struct dwarf_tree *tree) {
+void libdw_tree_clear(struct libdw_tree *tree) {
     free(tree->levels);
-    *tree = (struct dwarf_tree){0};
+    *tree = (struct libdw_tree){0};
 }
 
-static enum err push_level(struct dwarf_tree *tree, const Dwarf_Die *die, struct error *error) {
+static enum err push_level(struct libdw_tree *tree, const Dwarf_Die *die, struct error *error) {
     if (tree->depth == tree->capacity) {
         size_t capacity = tree->capacity ? 2 * tree->capacity : 32;
-        struct dwarf_level *grown = realloc(tree->levels, capacity * sizeof(*grown));
+        struct libdw_level *grown = realloc(tree->levels, capacity * sizeof(*grown));
         if (!grown)
             return error_set(error, ERR_NO_MEMORY, "no memory for %zu levels of DIEs", capacity);
         tree->levels = grown;
         tree->capacity = capacity;
     }
-    uint32_t context = tree->depth ? dwarf_tree_level(tree)->context : 0;
-    tree->levels[tree->depth++] = (struct dwarf_level){.die = *die, .context = context};
+    uint32_t context = tree->depth ? libdw_tree_level(tree)->context : 0;
+    tree->levels[tree->depth++] = (struct libdw_level){.die = *die, .context = context};
     return ERR_OK;
 }
 
-enum err dwarf_tree_start(struct dwarf_tree *tree, Dwarf *dwarf, const Dwarf_Die *root,
+enum err libdw_tree_start(struct libdw_tree *tree, Dwarf *dwarf, const Dwarf_Die *root,
                           struct error *error) {
     tree->dwarf = dwarf;
     tree->depth = 0;
@@ -29,7 +29,7 @@ enum err dwarf_tree_start(struct dwarf_tree *tree, Dwarf *dwarf, const Dwarf_Die
     return push_level(tree, root, error);
 }
 
-static void end_damaged(struct dwarf_tree *tree) {
+static void end_damaged(struct libdw_tree *tree) {
     tree->damaged = true;
     tree->depth = 0;
 }
@@ -39,7 +39,7 @@ static void end_damaged(struct dwarf_tree *tree) {
  * find the sibling of a parent by passing over all its children again, which is costly where
  * compilers write no DW_AT_sibling (all but gcc); the DIE behind the children's null entry is it.
  */
-static bool leave_at_null(struct dwarf_tree *tree, unsigned char *null_entry, Dwarf_Die *ret_die) {
+static bool leave_at_null(struct libdw_tree *tree, unsigned char *null_entry, Dwarf_Die *ret_die) {
     Dwarf_CU *unit = tree->levels[0].die.cu;
     for (;;) {
         /* The level of the children is left, and its parent is where the next DIE is a sibling. */
@@ -63,14 +63,14 @@ static bool leave_at_null(struct dwarf_tree *tree, unsigned char *null_entry, Dw
 }
 
 /* The next DIE that is not below the present one becomes the present one. */
-static void to_sibling(struct dwarf_tree *tree) {
+static void to_sibling(struct libdw_tree *tree) {
     if (tree->depth <= 1) {
         tree->depth = 0;
         return;
     }
     Dwarf_Die next = {0};
-    void *last = dwarf_tree_level(tree)->die.addr;
-    int found = dwarf_siblingof(&dwarf_tree_level(tree)->die, &next);
+    void *last = libdw_tree_level(tree)->die.addr;
+    int found = dwarf_siblingof(&libdw_tree_level(tree)->die, &next);
     if (found < 0) {
         end_damaged(tree);
         return;
@@ -87,11 +87,11 @@ static void to_sibling(struct dwarf_tree *tree) {
         end_damaged(tree);
         return;
     }
-    dwarf_tree_level(tree)->die = next;
-    dwarf_tree_level(tree)->context = tree->levels[tree->depth - 2].context;
+    libdw_tree_level(tree)->die = next;
+    libdw_tree_level(tree)->context = tree->levels[tree->depth - 2].context;
 }
 
-enum err dwarf_tree_next(struct dwarf_tree *tree, struct error *error) {
+enum err libdw_tree_next(struct libdw_tree *tree, struct error *error) {
     if (!tree->started) {
         tree->started = true;
         if (dwarf_tag(&tree->levels[0].die) == DW_TAG_invalid)
@@ -102,7 +102,7 @@ enum err dwarf_tree_next(struct dwarf_tree *tree, struct error *error) {
     tree->skip = false;
     if (!skip) {
         Dwarf_Die child;
-        int found = dwarf_child(&dwarf_tree_level(tree)->die, &child);
+        int found = dwarf_child(&libdw_tree_level(tree)->die, &child);
         if (found < 0) {
             end_damaged(tree);
             return ERR_OK;

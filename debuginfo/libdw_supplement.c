@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debuginfo/dwarf_internal.h"
+#include "debuginfo/libdw_internal.h"
 
 struct empty_image {
     Elf64_Ehdr header;
@@ -54,7 +54,7 @@ static void fill_image(struct empty_image *image) {
     image->header.e_ident[EI_VERSION] = EV_CURRENT;
 }
 
-enum err dwarf_supplement_none(struct dwarf_source *source, struct error *error) {
+enum err libdw_supplement_none(struct libdw_source *source, struct error *error) {
     source->no_supplement = calloc(1, sizeof(*source->no_supplement));
     if (!source->no_supplement)
         return error_set(error, ERR_NO_MEMORY, "no memory for a DWARF reader");
@@ -68,7 +68,7 @@ enum err dwarf_supplement_none(struct dwarf_source *source, struct error *error)
     return ERR_OK;
 }
 
-void dwarf_supplement_clear(struct dwarf_source *source) {
+void libdw_supplement_clear(struct libdw_source *source) {
     dwarf_end(source->supplement);
     elf_end(source->supplement_elf);
     free(source->no_supplement);

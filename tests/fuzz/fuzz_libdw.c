@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "debuginfo/dwarf_source.h"
+#include "debuginfo/libdw_source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -147,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CLEANUP(frame_list_clear) struct frame_list frames = {0};
     struct error error;
     if (elf_file_open_memory(span_of(data, size), &limits, &file, &error) ||
-        dwarf_source_new(file, &source, &error)) {
+        libdw_source_new(file, &source, &error)) {
         assert(error.text[0]);
         return 0;
     }
