@@ -1,38 +1,29 @@
 #include "cache/blob_compactor.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/periodic.h"
 #include "cache/blob_compress.h"
 #include "cache/blob_store_internal.h"
 
 #define DEFAULT_MS ((int64_t)10 * 60 * 1000)
-#define NICE_LOWEST 19
 
 struct blob_compactor {
     struct blob_store *store;
     struct blob_compactor_config config;
-    pthread_t thread;
-    bool started;
-    atomic_bool stopping;
-    pthread_mutex_t mutex; /* guards what follows */
-    pthread_cond_t wake;
-    bool nudged;
+    struct periodic *thread;
+    pthread_mutex_t mutex; /* guards stats */
     struct blob_compactor_stats stats;
 };
 
-/* What a visit to one folder needs. */
-struct visit {
+/* One look at all blobs. */
+struct look {
     struct blob_compactor *compactor;
-    const char *folder;
+    const atomic_bool *stopping;
 };
 
 static int64_t age_ms(const struct stat *status) {
@@ -42,7 +33,7 @@ static int64_t age_ms(const struct stat *status) {
 }
 
 static bool is_due(const struct blob_compactor *compactor, const struct stat *status) {
-    if (!S_ISREG(status->st_mode) || (status->st_mode & 0777) == BLOB_MODE_KEPT)
+    if ((status->st_mode & 0777) == BLOB_MODE_KEPT)
         return false;
     return compactor->config.age_min_ms < 0 || age_ms(status) >= compactor->config.age_min_ms;
 }
@@ -69,11 +60,11 @@ static void note_failure(struct blob_compactor *compactor, const struct error *e
 
 /* A blob that cannot be compressed does not keep the others from it, but a full disk does: trying
  * on would only take what space others find. */
-static enum err compress(struct blob_compactor *compactor, const struct digest *digest,
+static enum err compress(const struct look *look, const struct digest *digest,
                          struct error *error) {
+    struct blob_compactor *compactor = look->compactor;
     struct blob_compress_result result;
-    enum err err =
-        blob_store_compress(compactor->store, digest, &compactor->stopping, &result, error);
+    enum err err = blob_store_compress(compactor->store, digest, look->stopping, &result, error);
     if (err == ERR_OK)
         note_result(compactor, &result);
     else if (err != ERR_CANCELLED && err != ERR_NOT_FOUND)
@@ -81,72 +72,25 @@ static enum err compress(struct blob_compactor *compactor, const struct digest *
     return err == ERR_CANCELLED || err == ERR_EXHAUSTED ? err : ERR_OK;
 }
 
-static enum err visit_file(void *argument, int directory, const char *name, struct error *error) {
-    const struct visit *visit = argument;
-    struct blob_compactor *compactor = visit->compactor;
-    struct digest digest;
-    const char *suffix = NULL;
-    struct stat status;
-    if (atomic_load(&compactor->stopping))
+static enum err visit_file(void *argument, const struct digest_file *file, struct error *error) {
+    const struct look *look = argument;
+    if (atomic_load(look->stopping))
         return error_set(error, ERR_CANCELLED, "the compactor was stopped");
-    if (!digest_place_parse(visit->folder, name, &digest, &suffix) || suffix[0] != '\0')
+    if (file->suffix[0] != '\0' || !is_due(look->compactor, &file->status))
         return ERR_OK;
-    if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !is_due(compactor, &status))
-        return ERR_OK;
-    return compress(compactor, &digest, error);
+    return compress(look, &file->digest, error);
 }
 
-static void look_at_all(struct blob_compactor *compactor) {
-    enum err err = ERR_OK;
-    for (unsigned i = 0; err == ERR_OK && i < DIGEST_FOLDER_COUNT; i++) {
-        char folder[3];
-        struct error error;
-        snprintf(folder, sizeof(folder), "%02x", i & 0xffu);
-        struct visit visit = {.compactor = compactor, .folder = folder};
-        err = directory_visit(compactor->store->blobs, folder, visit_file, &visit, &error);
-        if (err == ERR_NOT_FOUND)
-            err = ERR_OK;
-        if (err != ERR_OK && err != ERR_CANCELLED && err != ERR_EXHAUSTED)
-            note_failure(compactor, &error);
-    }
+static void look_at_all(void *argument, const atomic_bool *stopping) {
+    struct blob_compactor *compactor = argument;
+    struct look look = {compactor, stopping};
+    struct error error;
+    enum err err = digest_files_visit(compactor->store->blobs, visit_file, &look, &error);
+    if (err != ERR_OK && err != ERR_CANCELLED && err != ERR_EXHAUSTED)
+        note_failure(compactor, &error);
     pthread_mutex_lock(&compactor->mutex);
     compactor->stats.passes++;
     pthread_mutex_unlock(&compactor->mutex);
-}
-
-/* Until a nudge, the end, or the interval. */
-static void rest(struct blob_compactor *compactor) {
-    struct timespec deadline;
-    clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += compactor->config.interval_ms / 1000;
-    deadline.tv_nsec += compactor->config.interval_ms % 1000 * 1000000;
-    deadline.tv_sec += deadline.tv_nsec / 1000000000;
-    deadline.tv_nsec %= 1000000000;
-    pthread_mutex_lock(&compactor->mutex);
-    int waited = 0;
-    while (!compactor->nudged && !atomic_load(&compactor->stopping) && waited == 0)
-        waited = pthread_cond_timedwait(&compactor->wake, &compactor->mutex, &deadline);
-    compactor->nudged = false;
-    pthread_mutex_unlock(&compactor->mutex);
-}
-
-/* On Linux the nice value belongs to the thread. */
-static void *run(void *argument) {
-    struct blob_compactor *compactor = argument;
-    setpriority(PRIO_PROCESS, (id_t)gettid(), NICE_LOWEST);
-    while (!atomic_load(&compactor->stopping)) {
-        look_at_all(compactor);
-        rest(compactor);
-    }
-    return NULL;
-}
-
-static void make_condition(pthread_cond_t *condition) {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
 }
 
 enum err blob_compactor_new(const struct blob_compactor_config *config, struct blob_store *store,
@@ -162,30 +106,22 @@ enum err blob_compactor_new(const struct blob_compactor_config *config, struct b
     if (compactor->config.interval_ms == 0)
         compactor->config.interval_ms = DEFAULT_MS;
     pthread_mutex_init(&compactor->mutex, NULL);
-    make_condition(&compactor->wake);
-    int failure = pthread_create(&compactor->thread, NULL, run, compactor);
-    if (failure)
-        return error_set_errno(error, ERR_UNAVAILABLE, failure, "cannot start the compactor");
-    compactor->started = true;
+    enum err err = periodic_new(look_at_all, compactor, compactor->config.interval_ms,
+                                &compactor->thread, error);
+    if (err != ERR_OK)
+        return error_prefix(error, "the compactor");
     *ret_compactor = TAKE(compactor);
     return ERR_OK;
 }
 
 void blob_compactor_nudge(struct blob_compactor *compactor) {
-    pthread_mutex_lock(&compactor->mutex);
-    compactor->nudged = true;
-    pthread_cond_signal(&compactor->wake);
-    pthread_mutex_unlock(&compactor->mutex);
+    periodic_wake(compactor->thread);
 }
 
 void blob_compactor_free(struct blob_compactor *compactor) {
     if (!compactor)
         return;
-    atomic_store(&compactor->stopping, true);
-    blob_compactor_nudge(compactor);
-    if (compactor->started)
-        pthread_join(compactor->thread, NULL);
-    pthread_cond_destroy(&compactor->wake);
+    periodic_free(compactor->thread);
     pthread_mutex_destroy(&compactor->mutex);
     free(compactor);
 }

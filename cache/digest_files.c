@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
+#define FOLDER_COUNT 256
 #define FOLDER_DIGITS 2
 #define NAME_DIGITS (2 * DIGEST_SIZE - FOLDER_DIGITS)
 #define SUFFIX_MAX 32
@@ -103,6 +104,38 @@ enum err directory_visit(int directory, const char *name, directory_visitor *vis
     }
     if (errno != 0)
         return error_set_errno(error, ERR_IO, errno, "cannot list directory %s", name);
+    return ERR_OK;
+}
+
+struct folder_visit {
+    const char *folder;
+    digest_file_visitor *visitor;
+    void *argument;
+};
+
+/* A file may go while the folder is listed. */
+static enum err visit_name(void *argument, int directory, const char *name, struct error *error) {
+    const struct folder_visit *visit = argument;
+    struct digest_file file = {.directory = directory, .name = name};
+    if (!digest_place_parse(visit->folder, name, &file.digest, &file.suffix))
+        return ERR_OK;
+    if (fstatat(directory, name, &file.status, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? ERR_OK
+                               : error_set_errno(error, ERR_IO, errno, "cannot stat %s/%s",
+                                                 visit->folder, name);
+    return S_ISREG(file.status.st_mode) ? visit->visitor(visit->argument, &file, error) : ERR_OK;
+}
+
+enum err digest_files_visit(int root, digest_file_visitor *visitor, void *argument,
+                            struct error *error) {
+    for (unsigned i = 0; i < FOLDER_COUNT; i++) {
+        char folder[FOLDER_DIGITS + 1];
+        snprintf(folder, sizeof(folder), "%02x", i & 0xffu);
+        struct folder_visit visit = {folder, visitor, argument};
+        enum err err = directory_visit(root, folder, visit_name, &visit, error);
+        if (err != ERR_OK && err != ERR_NOT_FOUND)
+            return err;
+    }
     return ERR_OK;
 }
 

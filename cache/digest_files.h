@@ -8,11 +8,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/hash.h"
-
-#define DIGEST_FOLDER_COUNT 256
 
 /* Opens parent/name, which is made when missing. */
 enum err digest_files_open_folder(int parent, const char *name, int *ret_fd, struct error *error);
@@ -44,6 +43,22 @@ typedef enum err directory_visitor(void *argument, int directory, const char *na
                                    struct error *error);
 enum err directory_visit(int directory, const char *name, directory_visitor *visitor,
                          void *argument, struct error *error);
+
+/* A file below a root whose name begins with a digest. */
+struct digest_file {
+    struct digest digest;
+    const char *suffix; /* what follows the digits */
+    int directory;      /* that it is in */
+    const char *name;   /* there */
+    struct stat status;
+};
+
+/* Calls the visitor with each regular file below root that has such a name, folder by folder; what
+ * is not ours is passed over. Stops at the first error. */
+typedef enum err digest_file_visitor(void *argument, const struct digest_file *file,
+                                     struct error *error);
+enum err digest_files_visit(int root, digest_file_visitor *visitor, void *argument,
+                            struct error *error);
 
 /* Removes all files in a directory. */
 enum err digest_files_sweep(int directory, uint64_t *ret_removed, struct error *error);

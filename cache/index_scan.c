@@ -1,6 +1,3 @@
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,8 +12,6 @@ struct found {
 };
 
 struct scan {
-    struct index_cache *cache;
-    const char *folder;
     struct found *found;
     size_t count;
     size_t capacity;
@@ -46,20 +41,12 @@ static enum err add_found(struct scan *scan, const struct digest *key, const str
 }
 
 /* Files of another format version are removed: they can be built again. What is not ours stays. */
-static enum err visit_file(void *argument, int directory, const char *name, struct error *error) {
-    struct scan *scan = argument;
-    struct digest key;
-    const char *suffix = NULL;
-    struct stat status;
-    if (!digest_place_parse(scan->folder, name, &key, &suffix) || suffix[0] != '.')
-        return ERR_OK;
-    if (strcmp(suffix, INDEX_SUFFIX) != 0) {
-        unlinkat(directory, name, 0);
-        return ERR_OK;
-    }
-    if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-        return error_set_errno(error, ERR_IO, errno, "cannot stat index %s", name);
-    return S_ISREG(status.st_mode) ? add_found(scan, &key, &status, error) : ERR_OK;
+static enum err visit_file(void *argument, const struct digest_file *file, struct error *error) {
+    if (strcmp(file->suffix, INDEX_SUFFIX) == 0)
+        return add_found(argument, &file->digest, &file->status, error);
+    if (file->suffix[0] == '.')
+        unlinkat(file->directory, file->name, 0);
+    return ERR_OK;
 }
 
 static int compare_use(const void *a, const void *b) {
@@ -71,15 +58,10 @@ static int compare_use(const void *a, const void *b) {
 }
 
 enum err index_cache_scan(struct index_cache *cache, struct error *error) {
-    CLEANUP(cleanup_scan) struct scan scan = {.cache = cache};
-    for (unsigned i = 0; i < DIGEST_FOLDER_COUNT; i++) {
-        char folder[3];
-        snprintf(folder, sizeof(folder), "%02x", i & 0xffu);
-        scan.folder = folder;
-        enum err err = directory_visit(cache->root, folder, visit_file, &scan, error);
-        if (err != ERR_OK && err != ERR_NOT_FOUND)
-            return err;
-    }
+    CLEANUP(cleanup_scan) struct scan scan = {0};
+    enum err err = digest_files_visit(cache->root, visit_file, &scan, error);
+    if (err != ERR_OK)
+        return err;
     if (scan.count > 0)
         qsort(scan.found, scan.count, sizeof(*scan.found), compare_use);
     for (size_t i = 0; i < scan.count; i++)
