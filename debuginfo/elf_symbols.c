@@ -1,5 +1,7 @@
 #include "debuginfo/elf_symbols.h"
 
+#include "debuginfo/elf_dynamic.h"
+
 /* Mangled names of heavy templates reach some tens of KiB. */
 #define SYMBOL_NAME_MAX ((size_t)65536)
 
@@ -41,12 +43,15 @@ static void find_descriptors(struct elf_file *file, struct elf_symbol_table *tab
         return;
     const struct elf_section *section = elf_file_section_by_name(file, ".opd");
     struct error ignored;
-    if (section && elf_file_section_data(file, section, &table->descriptors, &ignored) == ERR_OK)
+    if (elf_file_section_count(file) == 0)
+        elf_dynamic_descriptors(file, &table->descriptors, &table->descriptors_address);
+    else if (section &&
+             elf_file_section_data(file, section, &table->descriptors, &ignored) == ERR_OK)
         table->descriptors_address = section->address;
 }
 
-enum err elf_symbol_table_open(struct elf_file *file, uint32_t type,
-                               struct elf_symbol_table *ret_table, struct error *error) {
+static enum err find_in_sections(struct elf_file *file, uint32_t type, struct span *ret_symbols,
+                                 struct span *ret_strings, struct error *error) {
     const char *what = type == SHT_DYNSYM ? ".dynsym" : ".symtab";
     const struct elf_section *section = find_table(file, type);
     if (!section)
@@ -57,18 +62,38 @@ enum err elf_symbol_table_open(struct elf_file *file, uint32_t type,
     const struct elf_section *strings = find_strings(file, section);
     if (!strings)
         return error_set(error, ERR_MALFORMED, "%s has no string table", what);
-    struct span symbol_bytes = {NULL, 0};
-    enum err err = elf_file_section_data(file, section, &symbol_bytes, error);
+    enum err err = elf_file_section_data(file, section, ret_symbols, error);
+    return err ? err : elf_file_section_data(file, strings, ret_strings, error);
+}
+
+/* What is left where somebody stripped the section headers. Files that have them, but no .dynsym,
+ * are debug files: their PT_DYNAMIC points at bytes that are not there. */
+static enum err find_in_dynamic(const struct elf_file *file, struct span *ret_symbols,
+                                struct span *ret_strings, struct error *error) {
+    struct elf_dynamic_symbols found;
+    enum err err = elf_dynamic_symbols_find(file, &found, error);
+    if (err)
+        return err;
+    *ret_symbols = found.symbols;
+    *ret_strings = found.strings;
+    return ERR_OK;
+}
+
+enum err elf_symbol_table_open(struct elf_file *file, uint32_t type,
+                               struct elf_symbol_table *ret_table, struct error *error) {
+    struct span symbols = {NULL, 0};
+    struct span strings = {NULL, 0};
+    enum err err = type == SHT_DYNSYM && elf_file_section_count(file) == 0
+                       ? find_in_dynamic(file, &symbols, &strings, error)
+                       : find_in_sections(file, type, &symbols, &strings, error);
     if (err)
         return err;
     struct elf_symbol_table table = {
         .file = file,
-        .cursor = cursor_of(symbol_bytes, elf_file_header(file)->big_endian, what),
+        .cursor = cursor_of(symbols, elf_file_header(file)->big_endian, "symbol table"),
+        .strings = strings,
+        .name_bytes_left = NAME_SHARING_MAX * strings.size + NAME_BYTES_SLACK,
     };
-    err = elf_file_section_data(file, strings, &table.strings, error);
-    if (err)
-        return err;
-    table.name_bytes_left = NAME_SHARING_MAX * table.strings.size + NAME_BYTES_SLACK;
     find_descriptors(file, &table);
     cursor_skip(&table.cursor, entry_size(file)); /* the null symbol */
     *ret_table = table;

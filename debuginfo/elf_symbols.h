@@ -28,7 +28,8 @@ struct elf_symbol_table {
 
 /*
  * The first table of that type (SHT_SYMTAB or SHT_DYNSYM) with bytes. Its strings are those that
- * sh_link names, else .strtab or .dynstr. ERR_NOT_FOUND if there is none.
+ * sh_link names, else .strtab or .dynstr. In a file without section headers the dynamic one is
+ * found as the loader finds it (elf_dynamic.h). ERR_NOT_FOUND if there is none.
  */
 enum err elf_symbol_table_open(struct elf_file *file, uint32_t type,
                                struct elf_symbol_table *ret_table, struct error *error);
