@@ -7,13 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "rpc/grpc_dial.h"
 #include "rpc/grpc_frames.h"
 #include "rpc/grpc_text.h"
+#include "rpc/grpc_transport.h"
 
 #define CONNECT_TIMEOUT_MS 10000
 #define ANSWER_SIZE_MAX ((uint64_t)4 << 20)
@@ -27,7 +26,7 @@ struct grpc_client {
     const struct grpc_header *headers;
     size_t header_count;
     uint64_t message_size_max;
-    int fd;
+    struct grpc_transport *transport;
     nghttp2_session *session;
     bool greeted;                  /* the server's SETTINGS have come: it speaks HTTP/2 */
     struct grpc_client_call *call; /* the open one */
@@ -180,14 +179,15 @@ static ssize_t read_request(nghttp2_session *session, int32_t stream_id, uint8_t
 
 /* --- the connection --------------------------------------------------------------------------- */
 
-/* sys_errno 0: the server closed it. One that never said a word of HTTP/2 may be another port. */
-static enum err say_broken(const struct grpc_client *client, int sys_errno, struct error *error) {
+/* One that never said a word of HTTP/2 may be another port. */
+static enum err say_broken(const struct grpc_client *client, enum transport_result result,
+                           struct error *error) {
     if (!client->greeted)
         return error_set(error, ERR_UNAVAILABLE,
                          "the server closed the connection unheard; is this its gRPC address?");
-    if (sys_errno == 0)
+    if (result == TRANSPORT_ENDED)
         return error_set(error, ERR_UNAVAILABLE, "the server closed the connection");
-    return error_set_errno(error, ERR_UNAVAILABLE, sys_errno, "the connection broke");
+    return error->code;
 }
 
 static enum err send_some(struct grpc_client *client, struct error *error) {
@@ -204,13 +204,15 @@ static enum err send_some(struct grpc_client *client, struct error *error) {
             if (buffer_failed(out))
                 return error_set(error, ERR_NO_MEMORY, "no memory to send");
         }
-        ssize_t sent = send(client->fd, out->data + client->out_offset,
-                            out->size - client->out_offset, MSG_NOSIGNAL);
-        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        size_t sent = 0;
+        enum transport_result result =
+            grpc_transport_send(client->transport, out->data + client->out_offset,
+                                out->size - client->out_offset, &sent, error);
+        if (result == TRANSPORT_BLOCKED)
             return ERR_OK;
-        if (sent < 0)
-            return say_broken(client, errno, error);
-        client->out_offset += (size_t)sent;
+        if (result != TRANSPORT_DONE)
+            return say_broken(client, result, error);
+        client->out_offset += sent;
         if (client->out_offset == out->size) {
             out->size = 0;
             client->out_offset = 0;
@@ -220,12 +222,14 @@ static enum err send_some(struct grpc_client *client, struct error *error) {
 
 static enum err receive_some(struct grpc_client *client, struct error *error) {
     uint8_t bytes[READ_SIZE];
-    ssize_t size = recv(client->fd, bytes, sizeof(bytes), 0);
-    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+    size_t size = 0;
+    enum transport_result result =
+        grpc_transport_receive(client->transport, bytes, sizeof(bytes), &size, error);
+    if (result == TRANSPORT_BLOCKED)
         return ERR_OK;
-    if (size <= 0)
-        return say_broken(client, size < 0 ? errno : 0, error);
-    ssize_t used = nghttp2_session_mem_recv(client->session, bytes, (size_t)size);
+    if (result != TRANSPORT_DONE)
+        return say_broken(client, result, error);
+    ssize_t used = nghttp2_session_mem_recv(client->session, bytes, size);
     if (used < 0)
         return error_set(error, ERR_MALFORMED, "the server does not speak HTTP/2: %s",
                          nghttp2_strerror((int)used));
@@ -251,12 +255,13 @@ static enum err run_until(struct grpc_client_call *call,
         int64_t left_ms = call->deadline_ms - clock_mono_ms();
         if (left_ms <= 0)
             return error_set(error, ERR_TIMEOUT, "no answer in time");
-        struct pollfd ready = {.fd = client->fd,
+        bool pending = grpc_transport_pending(client->transport);
+        struct pollfd ready = {.fd = grpc_transport_fd(client->transport),
                                .events = client->out.size > 0 ? POLLIN | POLLOUT : POLLIN};
-        int count = poll(&ready, 1, (int)min_i64(left_ms, INT32_MAX));
+        int count = poll(&ready, 1, pending ? 0 : (int)min_i64(left_ms, INT32_MAX));
         if (count < 0 && errno != EINTR)
             return error_set_errno(error, ERR_IO, errno, "cannot wait for the connection");
-        if (count > 0 && (ready.revents & ~POLLOUT))
+        if (pending || (count > 0 && (ready.revents & ~POLLOUT)))
             err = receive_some(client, error);
         /* An answer that came just before the connection ended still counts. */
         if (err != ERR_OK)
@@ -288,7 +293,6 @@ enum err grpc_client_open(const struct grpc_client_config *config, struct grpc_c
     CLEANUP(cleanup_grpc_client) struct grpc_client *client = calloc(1, sizeof(*client));
     if (!client)
         return error_set(error, ERR_NO_MEMORY, "no memory for a gRPC client");
-    client->fd = -1;
     client->message_size_max = config->message_size_max ? config->message_size_max
                                                         : ANSWER_SIZE_MAX;
     if (config->authorization && !(client->authorization = strdup(config->authorization)))
@@ -302,7 +306,7 @@ enum err grpc_client_open(const struct grpc_client_config *config, struct grpc_c
         err =
             grpc_dial(&client->target,
                       config->connect_timeout_ms ? config->connect_timeout_ms : CONNECT_TIMEOUT_MS,
-                      &client->fd, error);
+                      &client->transport, error);
     if (err != ERR_OK)
         return err;
     if (new_session(client) != ERR_OK)
@@ -316,7 +320,7 @@ void grpc_client_free(struct grpc_client *client) {
         return;
     assert(!client->call);
     nghttp2_session_del(client->session);
-    fd_close(client->fd);
+    grpc_transport_free(client->transport);
     buffer_clear(&client->out);
     free(client->authorization);
     free(client);

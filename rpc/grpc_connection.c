@@ -1,14 +1,11 @@
 #include "rpc/grpc_connection_internal.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fd.h"
 #include "rpc/grpc_answer_internal.h"
 #include "rpc/grpc_call_internal.h"
 
@@ -173,9 +170,9 @@ static enum err greet(nghttp2_session *session) {
 
 static enum err watch(struct grpc_connection *connection, int operation, uint32_t interest) {
     struct epoll_event event = {.events = interest, .data.ptr = connection};
+    int fd = grpc_transport_fd(connection->transport);
     connection->interest = interest;
-    return epoll_ctl(connection->loop->epoll_fd, operation, connection->fd, &event) == 0 ? ERR_OK
-                                                                                         : ERR_IO;
+    return epoll_ctl(connection->loop->epoll_fd, operation, fd, &event) == 0 ? ERR_OK : ERR_IO;
 }
 
 static void end_connection(struct grpc_connection *connection) {
@@ -183,25 +180,30 @@ static void end_connection(struct grpc_connection *connection) {
     buffer_clear(&connection->out);
     /* Closing alone does not end the watch while a worker that is being forked holds a copy of the
      * descriptor: events would come for a connection that is gone. */
-    epoll_ctl(connection->loop->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
-    fd_close(connection->fd);
+    epoll_ctl(connection->loop->epoll_fd, EPOLL_CTL_DEL, grpc_transport_fd(connection->transport),
+              NULL);
+    grpc_transport_free(connection->transport);
     atomic_fetch_sub(&connection->loop->shared->connection_count, 1);
     free(connection);
 }
 
 void grpc_connection_open(struct grpc_loop *loop, int fd) {
     struct grpc_shared *shared = loop->shared;
+    struct grpc_transport *transport = NULL;
+    struct error error;
+    if (grpc_transport_open(fd, &transport, &error) != ERR_OK)
+        return;
     unsigned count = atomic_fetch_add(&shared->connection_count, 1) + 1;
     struct grpc_connection *connection = NULL;
     if (count <= shared->limits.connection_count_max)
         connection = calloc(1, sizeof(*connection));
     if (!connection) {
         atomic_fetch_sub(&shared->connection_count, 1);
-        fd_close(fd);
+        grpc_transport_free(transport);
         return;
     }
     connection->loop = loop;
-    connection->fd = fd;
+    connection->transport = transport;
     connection->active_ms = clock_mono_ms();
     if (new_session(connection) != ERR_OK || greet(connection->session) != ERR_OK ||
         watch(connection, EPOLL_CTL_ADD, EPOLLIN) != ERR_OK) {
@@ -268,14 +270,15 @@ static bool take_output(struct grpc_connection *connection) {
 
 static enum sent send_output(struct grpc_connection *connection) {
     struct buffer *out = &connection->out;
+    struct error error;
     while (connection->out_offset < out->size) {
-        ssize_t size = send(connection->fd, out->data + connection->out_offset,
-                            out->size - connection->out_offset, MSG_NOSIGNAL);
-        if (size < 0 && errno == EINTR)
-            continue;
-        if (size < 0)
-            return errno == EAGAIN || errno == EWOULDBLOCK ? SENT_BLOCKED : SENT_FAILED;
-        connection->out_offset += (size_t)size;
+        size_t size = 0;
+        enum transport_result result =
+            grpc_transport_send(connection->transport, out->data + connection->out_offset,
+                                out->size - connection->out_offset, &size, &error);
+        if (result != TRANSPORT_DONE)
+            return result == TRANSPORT_BLOCKED ? SENT_BLOCKED : SENT_FAILED;
+        connection->out_offset += size;
     }
     buffer_clear(out);
     connection->out_offset = 0;
@@ -294,7 +297,35 @@ static enum sent flush_output(struct grpc_connection *connection) {
     }
 }
 
+/* What the connection waits for now. */
+static void wait_for(struct grpc_connection *connection, uint32_t interest) {
+    if (interest != connection->interest && watch(connection, EPOLL_CTL_MOD, interest) != ERR_OK)
+        grpc_connection_close(connection);
+}
+
+/* True once it is over. May end the connection. */
+static bool shake_hands(struct grpc_connection *connection) {
+    struct error error;
+    switch (grpc_transport_handshake(connection->transport, &error)) {
+    case TRANSPORT_DONE:
+        connection->ready = true;
+        connection->active_ms = clock_mono_ms();
+        return true;
+    case TRANSPORT_BLOCKED:
+        wait_for(connection,
+                 grpc_transport_wants_write(connection->transport) ? EPOLLOUT : EPOLLIN);
+        return false;
+    case TRANSPORT_ENDED:
+    case TRANSPORT_FAILED:
+        break;
+    }
+    grpc_connection_close(connection);
+    return false;
+}
+
 void grpc_connection_flush(struct grpc_connection *connection) {
+    if (!connection->ready && !shake_hands(connection))
+        return;
     enum sent sent = flush_output(connection);
     nghttp2_session *session = connection->session;
     bool idle = !nghttp2_session_want_read(session) && !nghttp2_session_want_write(session);
@@ -304,36 +335,47 @@ void grpc_connection_flush(struct grpc_connection *connection) {
         return;
     }
     /* A peer that does not read is not read either: its requests would only add to what waits. */
-    uint32_t interest = sent == SENT_BLOCKED ? EPOLLOUT : EPOLLIN;
-    if (interest != connection->interest && watch(connection, EPOLL_CTL_MOD, interest) != ERR_OK)
-        grpc_connection_close(connection);
+    wait_for(connection, sent == SENT_BLOCKED ? EPOLLOUT : EPOLLIN);
 }
 
 /* False when nothing more is to be read in this round. */
 static bool read_once(struct grpc_connection *connection, bool *ret_gone) {
     struct grpc_loop *loop = connection->loop;
-    ssize_t size = recv(connection->fd, loop->scratch, sizeof(loop->scratch), 0);
-    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-        return false;
-    if (size <= 0) {
-        *ret_gone = true;
+    struct error error;
+    size_t size = 0;
+    enum transport_result result = grpc_transport_receive(connection->transport, loop->scratch,
+                                                          sizeof(loop->scratch), &size, &error);
+    if (result != TRANSPORT_DONE) {
+        *ret_gone = result != TRANSPORT_BLOCKED;
         return false;
     }
     connection->active_ms = clock_mono_ms();
     /* The session takes all or fails; it has then queued a GOAWAY that says why. */
-    if (nghttp2_session_mem_recv(connection->session, loop->scratch, (size_t)size) < 0) {
+    if (nghttp2_session_mem_recv(connection->session, loop->scratch, size) < 0) {
         connection->broken = true;
         return false;
     }
-    return (size_t)size == sizeof(loop->scratch);
+    return size > sizeof(loop->scratch) - GRPC_TRANSPORT_ROOM_MIN;
+}
+
+/* Some of what there is, so that other connections get their turn; the socket then stays readable.
+ * Bytes that only the transport knows of are not left behind. False when the peer is gone. */
+static bool read_some(struct grpc_connection *connection) {
+    bool gone = false;
+    int reads = 0;
+    while (read_once(connection, &gone) && ++reads < READS_PER_ROUND)
+        continue;
+    while (!gone && !connection->broken && grpc_transport_pending(connection->transport))
+        read_once(connection, &gone);
+    return !gone;
 }
 
 void grpc_connection_handle_events(struct grpc_connection *connection, uint32_t events) {
     bool gone = events & EPOLLERR;
-    if (events & (EPOLLIN | EPOLLHUP))
-        for (int i = 0; i < READS_PER_ROUND && !gone; i++)
-            if (!read_once(connection, &gone))
-                break;
+    if (!gone && !connection->ready && !shake_hands(connection))
+        return;
+    if (!gone && (events & (EPOLLIN | EPOLLHUP)))
+        gone = !read_some(connection);
     if (gone)
         grpc_connection_close(connection);
     else

@@ -1,4 +1,4 @@
-/* One HTTP/2 connection of the gRPC server: an nghttp2 session over a non-blocking socket. */
+/* One HTTP/2 connection of the gRPC server: an nghttp2 session over a transport. */
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -7,10 +7,11 @@
 
 #include "base/buffer.h"
 #include "rpc/grpc_loop_internal.h"
+#include "rpc/grpc_transport.h"
 
 struct grpc_connection {
     struct grpc_loop *loop;
-    int fd;
+    struct grpc_transport *transport;
     nghttp2_session *session;
     struct grpc_connection *previous; /* of the loop's connections */
     struct grpc_connection *next;
@@ -18,6 +19,7 @@ struct grpc_connection {
     bool dirty;
     bool goaway;       /* ends with its last call */
     bool broken;       /* ends at the next flush */
+    bool ready;        /* the transport's handshake is over */
     bool greeted;      /* the client's first SETTINGS have come */
     uint32_t interest; /* epoll events */
     int64_t active_ms;

@@ -111,18 +111,21 @@ static enum err connect_to(const struct addrinfo *address, int64_t deadline_ms, 
     return ERR_OK;
 }
 
-enum err grpc_dial(const struct grpc_target *target, int64_t timeout_ms, int *ret_fd,
-                   struct error *error) {
+enum err grpc_dial(const struct grpc_target *target, int64_t timeout_ms,
+                   struct grpc_transport **ret_transport, struct error *error) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *addresses = NULL;
     int failure = getaddrinfo(target->host, target->port, &hints, &addresses);
     if (failure)
         return error_set(error, ERR_UNAVAILABLE, "%s: %s", target->host, gai_strerror(failure));
     int64_t deadline_ms = clock_mono_ms() + timeout_ms;
+    int fd = -1;
     enum err err = error_set(error, ERR_UNAVAILABLE, "no address");
     for (struct addrinfo *address = addresses; address && err != ERR_OK; address = address->ai_next)
-        err = connect_to(address, deadline_ms, ret_fd, error);
+        err = connect_to(address, deadline_ms, &fd, error);
     freeaddrinfo(addresses);
+    if (err == ERR_OK)
+        err = grpc_transport_open(fd, ret_transport, error);
     if (err != ERR_OK)
         error_prefix(error, "%s", target->authority);
     return err;

@@ -1,9 +1,10 @@
-/* From a URL to a connected socket, for the gRPC client. */
+/* From a URL to a connection, for the gRPC client. */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/error.h"
+#include "rpc/grpc_transport.h"
 
 #define GRPC_HOST_SIZE 256
 #define GRPC_AUTHORITY_SIZE (GRPC_HOST_SIZE + 16)
@@ -18,7 +19,7 @@ struct grpc_target {
  * https, which needs TLS. */
 enum err grpc_target_parse(const char *url, struct grpc_target *ret_target, struct error *error);
 
-/* A non-blocking socket, connected to the first address of the host that answers.
+/* Connected to the first address of the host that answers.
  * ERR_UNAVAILABLE, ERR_TIMEOUT. Blocks, at most timeout_ms after the name is resolved. */
-enum err grpc_dial(const struct grpc_target *target, int64_t timeout_ms, int *ret_fd,
-                   struct error *error);
+enum err grpc_dial(const struct grpc_target *target, int64_t timeout_ms,
+                   struct grpc_transport **ret_transport, struct error *error);
