@@ -11,7 +11,8 @@
 struct elf_contents {
     bool has_dwarf;   /* a non-empty .debug_info and .debug_abbrev (or .zdebug_*) */
     bool has_pclntab; /* a non-empty section whose name ends in gopclntab */
-    bool has_symtab;  /* .symtab with at least one defined function or untyped code symbol */
+    bool has_symtab;  /* .symtab, also one in .gnu_debugdata, with at least one defined function
+                       * or untyped code symbol */
     bool has_dynsym;  /* likewise .dynsym */
 };
 

@@ -4,6 +4,7 @@
 #include "debuginfo/elf_file.h"
 
 struct elf_debug_image;
+struct elf_minidebug;
 
 struct elf_file {
     struct span bytes;
@@ -25,6 +26,7 @@ struct elf_file {
     uint64_t inflated_size;
 
     struct elf_debug_image *debug_image; /* NULL until asked for */
+    struct elf_minidebug *minidebug;     /* likewise */
 };
 
 /* The inflated bytes of one section, once they were wanted. */
@@ -66,6 +68,8 @@ struct elf_contents_slot *elf_file_slot(struct elf_file *file, const struct elf_
 
 /* Fills file->extents from the headers that were read before. */
 enum err elf_extents_compute(struct elf_file *file, struct error *error);
+
+void elf_minidebug_free(struct elf_minidebug *minidebug);
 
 void elf_debug_image_free(struct elf_debug_image *image);
 DEFINE_CLEANUP(elf_debug_image, struct elf_debug_image, elf_debug_image_free)

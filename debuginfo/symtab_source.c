@@ -2,8 +2,21 @@
 
 #include <stddef.h>
 
+#include "debuginfo/elf_minidebug.h"
 #include "debuginfo/elf_symbols.h"
 #include "debuginfo/symbol_winners.h"
+
+/* The tables of one file, the better ones first. */
+enum table {
+    TABLE_SYMTAB,
+    TABLE_MINIDEBUG, /* the .symtab in .gnu_debugdata */
+    TABLE_DYNSYM,
+    TABLE_COUNT,
+};
+
+static enum symbol_origin origin_of(enum table table) {
+    return table == TABLE_DYNSYM ? SYMBOL_ORIGIN_DYNSYM : SYMBOL_ORIGIN_SYMTAB;
+}
 
 struct symtab_source {
     struct symbol_source base;
@@ -13,7 +26,7 @@ struct symtab_source {
     size_t candidate_capacity;
     struct symbol_winner *winners;
     size_t winner_count;
-    struct error damage[2]; /* of .symtab and .dynsym */
+    struct error damage[TABLE_COUNT];
     size_t damage_count;
 };
 
@@ -50,10 +63,9 @@ static uint32_t underscore_count(struct span name) {
     return count;
 }
 
-static uint32_t rank_of(const struct elf_symbol *symbol, enum symbol_origin origin) {
+static uint32_t rank_of(const struct elf_symbol *symbol, enum table table) {
     uint32_t untyped = symbol->type == STT_NOTYPE;
-    uint32_t dynamic = origin == SYMBOL_ORIGIN_DYNSYM;
-    return untyped << 16 | binding_rank(symbol->binding) << 8 | dynamic << 4 |
+    return untyped << 16 | binding_rank(symbol->binding) << 8 | (uint32_t)table << 4 |
            underscore_count(symbol->name);
 }
 
@@ -64,7 +76,7 @@ static enum symbol_kind kind_of(const struct elf_symbol *symbol) {
 }
 
 static enum err add_candidate(struct symtab_source *source, const struct elf_symbol *symbol,
-                              enum symbol_origin origin, struct error *error) {
+                              enum table table, struct error *error) {
     if (source->candidate_count == UINT32_MAX)
         return error_set(error, ERR_LIMIT, "more than %u symbols", UINT32_MAX);
     if (source->candidate_count == source->candidate_capacity) {
@@ -82,8 +94,8 @@ static enum err add_candidate(struct symtab_source *source, const struct elf_sym
         .begin = symbol->value,
         .end = end, /* of a sizeless one: still its begin, see settle_ends */
         .kind = kind_of(symbol),
-        .rank = rank_of(symbol, origin),
-        .origin = origin,
+        .rank = rank_of(symbol, table),
+        .origin = origin_of(table),
     };
     return ERR_OK;
 }
@@ -93,38 +105,49 @@ static void note_damage(struct symtab_source *source, const struct error *error)
         source->damage[source->damage_count++] = *error;
 }
 
-static enum err collect_table(struct symtab_source *source, struct elf_symbol_table *table,
-                              enum symbol_origin origin, struct error *error) {
+static enum err collect_entries(struct symtab_source *source, struct elf_symbol_table *entries,
+                                enum table table, struct error *error) {
     struct elf_symbol symbol;
-    while (elf_symbol_table_next(table, &symbol)) {
+    while (elf_symbol_table_next(entries, &symbol)) {
         if (!elf_symbol_is_code(source->file, &symbol) || symbol.value == UINT64_MAX)
             continue;
-        enum err err = add_candidate(source, &symbol, origin, error);
+        enum err err = add_candidate(source, &symbol, table, error);
         if (err)
             return err;
     }
-    if (table->names_exhausted) {
+    if (entries->names_exhausted) {
         struct error reason;
         error_set(&reason, ERR_LIMIT, "%s: names overlap beyond reason; the rest was left out",
-                  symbol_origin_name(origin));
+                  symbol_origin_name(origin_of(table)));
         note_damage(source, &reason);
     }
     return ERR_OK;
 }
 
-/* A table that cannot be read is damage, not a failure: the other one may do. */
-static enum err collect(struct symtab_source *source, struct elf_file *file, uint32_t type,
-                        enum symbol_origin origin, struct error *error) {
-    struct elf_symbol_table table;
+static enum err open_table(struct elf_file *file, enum table table,
+                           struct elf_symbol_table *ret_entries, struct error *error) {
+    if (table == TABLE_MINIDEBUG) {
+        enum err err = elf_file_minidebug(file, &file, error);
+        if (err)
+            return err;
+    }
+    return elf_symbol_table_open(file, table == TABLE_DYNSYM ? SHT_DYNSYM : SHT_SYMTAB, ret_entries,
+                                 error);
+}
+
+/* A table that cannot be read is damage, not a failure: the others may do. */
+static enum err collect(struct symtab_source *source, struct elf_file *file, enum table table,
+                        struct error *error) {
+    struct elf_symbol_table entries;
     struct error reason;
-    enum err err = elf_symbol_table_open(file, type, &table, &reason);
+    enum err err = open_table(file, table, &entries, &reason);
     if (err == ERR_NO_MEMORY) {
         *error = reason;
         return err;
     }
     if (err && err != ERR_NOT_FOUND)
         note_damage(source, &reason);
-    return err ? ERR_OK : collect_table(source, &table, origin, error);
+    return err ? ERR_OK : collect_entries(source, &entries, table, error);
 }
 
 /* --- how far a symbol reaches ------------------------------------------------------------------
@@ -273,9 +296,9 @@ enum err symtab_source_new(struct elf_file *file, struct symbol_source **ret_sou
     source->base.ops = &symtab_source_ops;
     source->file = file;
     CLEANUP(cleanup_symbol_source) struct symbol_source *base = &source->base;
-    enum err err = collect(source, file, SHT_SYMTAB, SYMBOL_ORIGIN_SYMTAB, error);
-    if (!err)
-        err = collect(source, file, SHT_DYNSYM, SYMBOL_ORIGIN_DYNSYM, error);
+    enum err err = ERR_OK;
+    for (int table = 0; !err && table < TABLE_COUNT; table++)
+        err = collect(source, file, (enum table)table, error);
     if (!err)
         err = settle_ends(source, error);
     if (!err)

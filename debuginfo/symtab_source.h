@@ -1,11 +1,12 @@
 /*
- * The ELF symbol tables .symtab and .dynsym as a source: functions, IFUNCs and, as a
- * fallback, untyped symbols in executable extents; classified by address, not by section index;
- * never TLS, ABS, SECTION, FILE, OBJECT, undefined, mapping symbols ($a $t $d $x) or .L labels;
- * sized symbols win over sizeless, containing ones over preceding; nothing answers beyond st_size;
- * a sizeless symbol reaches to the next symbol or the end of its extent in .symtab and answers
- * nothing beyond its first byte in .dynsym; global over local, then weak; @VERSION is stripped;
- * bit 0 of ARM functions is cleared; SHN_XINDEX is understood.
+ * The ELF symbol tables .symtab, the one in .gnu_debugdata (elf_minidebug.h) and .dynsym as a
+ * source, in this order of preference: functions, IFUNCs and, as a fallback, untyped symbols in
+ * executable extents; classified by address, not by section index; never TLS, ABS, SECTION, FILE,
+ * OBJECT, undefined, mapping symbols ($a $t $d $x) or .L labels; sized symbols win over sizeless,
+ * containing ones over preceding; nothing answers beyond st_size; a sizeless symbol reaches to the
+ * next symbol or the end of its extent in .symtab and answers nothing beyond its first byte in
+ * .dynsym; global over local, then weak; @VERSION is stripped; bit 0 of ARM functions is cleared;
+ * SHN_XINDEX is understood.
  */
 #pragma once
 
