@@ -16,26 +16,8 @@
 
 #include "base/buffer.h"
 #include "debuginfo/libdw_source.h"
+#include "debuginfo/range_list.h"
 #include "debuginfo/string_pool.h"
-
-/* A growable list of ranges; zero-initialise, end with range_list_clear. */
-struct range_list {
-    struct pc_range *items;
-    size_t count;
-    size_t capacity;
-};
-
-void range_list_clear(struct range_list *list);
-enum err range_list_add(struct range_list *list, struct pc_range range, struct error *error);
-
-/* True, with the smallest range that covers pc, if there is one. */
-bool range_list_find(const struct range_list *list, uint64_t pc, struct pc_range *ret_range);
-
-/* Sorts the list and joins what touches; then range_list_covers may be asked. */
-void range_list_join(struct range_list *list);
-bool range_list_covers(const struct range_list *list, uint64_t pc);
-/* Of a joined list too: true if all of the range lies in it. */
-bool range_list_contains(const struct range_list *list, struct pc_range range);
 
 /* Entries of range lists that one push or resolve reads. Many DIEs may name one long list; real
  * ones do not, and stay far below. */
