@@ -21,21 +21,10 @@ static enum err too_many(const char *what, struct error *error) {
     return error_set(error, ERR_LIMIT, "more than %zu %s", RECORDS_MAX, what);
 }
 
-/* Rows that were not closed by an end marker say nothing about where they end. */
-static void drop_open_sequence(struct symbol_model *model) {
-    if (!model->sequence_open)
-        return;
-    struct model_sequence *open = &model->sequences[model->sequence_count];
-    model->row_count = open->row_first;
-    model->sequence_open = false;
-    model->counts.damage++;
-}
-
 static enum err push_unit(struct symbol_sink *sink, const struct sink_unit *unit,
                           struct error *error) {
     (void)unit;
     struct symbol_model *model = model_of(sink);
-    drop_open_sequence(model);
     enum err err = BUDGET_GROW(&model->budget, model->units, model->unit_capacity,
                                model->unit_count + 1, error);
     if (err)
@@ -68,18 +57,32 @@ static enum err add_ranges(struct symbol_model *model, const struct pc_range *ra
     return ERR_OK;
 }
 
-static enum err add_node(struct symbol_model *model, struct model_node *node, struct span name,
-                         struct model_function *function, uint32_t *ret_node, struct error *error) {
+static enum err push_subject(struct symbol_sink *sink, const struct sink_subject *pushed,
+                             uint32_t *ret_subject, struct error *error) {
+    struct symbol_model *model = model_of(sink);
+    struct model_function function = {
+        .start_file = pushed->decl_file,
+        .start_line = pushed->decl_line,
+        .flags = pushed->flags,
+        .origin = (uint32_t)pushed->origin,
+        .name_is_linkage = pushed->name_is_linkage,
+    };
+    enum err err = ERR_OK;
+    if (pushed->name.size > 0)
+        err = string_table_intern(model->names, pushed->name, &function.name, error);
+    if (err)
+        return err;
+    return string_table_intern(model->functions, span_of(&function, sizeof(function)), ret_subject,
+                               error);
+}
+
+static enum err add_node(struct symbol_model *model, const struct model_node *node,
+                         uint32_t *ret_node, struct error *error) {
     assert(model->unit_count > 0);
     if (model->node_count >= RECORDS_MAX)
         return too_many("functions", error);
     enum err err = BUDGET_GROW(&model->budget, model->nodes, model->node_capacity,
                                model->node_count + 1, error);
-    if (err == ERR_OK && name.size > 0)
-        err = string_table_intern(model->names, name, &function->name, error);
-    if (err == ERR_OK)
-        err = string_table_intern(model->functions, span_of(function, sizeof(*function)),
-                                  &node->function, error);
     if (err)
         return err;
     *ret_node = (uint32_t)model->node_count;
@@ -90,19 +93,19 @@ static enum err add_node(struct symbol_model *model, struct model_node *node, st
 static enum err push_function(struct symbol_sink *sink, const struct sink_function *pushed,
                               uint32_t *ret_node, struct error *error) {
     struct symbol_model *model = model_of(sink);
-    struct model_function function = {
-        .entry_pc = pushed->has_entry_pc ? pushed->entry_pc : 0,
-        .start_file = pushed->decl_file,
-        .start_line = pushed->decl_line,
-        .flags = pushed->flags,
-        .origin = (uint32_t)pushed->origin,
-        .has_entry_pc = pushed->has_entry_pc,
-        .name_is_linkage = pushed->name_is_linkage,
-    };
-    struct model_node node = {.parent = MODEL_NONE};
-    enum err err = add_ranges(model, pushed->ranges, pushed->range_count, &node, error);
+    struct model_node node = {.function = pushed->subject, .parent = MODEL_NONE};
+    enum err err = ERR_OK;
+    if (pushed->has_entry_pc) {
+        struct model_function function = symbol_model_function(model, pushed->subject);
+        function.entry_pc = pushed->entry_pc;
+        function.has_entry_pc = true;
+        err = string_table_intern(model->functions, span_of(&function, sizeof(function)),
+                                  &node.function, error);
+    }
     if (err == ERR_OK)
-        err = add_node(model, &node, pushed->name, &function, ret_node, error);
+        err = add_ranges(model, pushed->ranges, pushed->range_count, &node, error);
+    if (err == ERR_OK)
+        err = add_node(model, &node, ret_node, error);
     if (err == ERR_OK)
         model->counts.functions++;
     return err;
@@ -120,14 +123,8 @@ static enum err push_inlined(struct symbol_sink *sink, const struct sink_inlined
         *ret_node = pushed->parent;
         return ERR_OK;
     }
-    struct model_function function = {
-        .start_file = pushed->decl_file,
-        .start_line = pushed->decl_line,
-        .flags = pushed->flags,
-        .origin = symbol_model_function(model, parent->function).origin,
-        .name_is_linkage = pushed->name_is_linkage,
-    };
     struct model_node node = {
+        .function = pushed->subject,
         .parent = pushed->parent,
         .call_file = pushed->call_file,
         .call_line = pushed->call_line,
@@ -136,85 +133,63 @@ static enum err push_inlined(struct symbol_sink *sink, const struct sink_inlined
     };
     enum err err = add_ranges(model, pushed->ranges, pushed->range_count, &node, error);
     if (err == ERR_OK)
-        err = add_node(model, &node, pushed->name, &function, ret_node, error);
+        err = add_node(model, &node, ret_node, error);
     if (err == ERR_OK)
         model->counts.inlined++;
     return err;
 }
 
-static enum err open_sequence(struct symbol_model *model, const struct sink_line *line,
-                              struct error *error) {
-    drop_open_sequence(model);
-    if (model->sequence_count >= RECORDS_MAX)
-        return too_many("line sequences", error);
-    enum err err = BUDGET_GROW(&model->budget, model->sequences, model->sequence_capacity,
-                               model->sequence_count + 1, error);
-    if (err)
-        return err;
-    model->sequences[model->sequence_count] = (struct model_sequence){
-        .begin = line->address,
-        .row_first = (uint32_t)model->row_count,
-    };
-    model->sequence_id = line->sequence;
-    model->sequence_last = line->address;
-    model->sequence_open = true;
-    model->sequence_bad = false;
-    return ERR_OK;
-}
-
-static void close_sequence(struct symbol_model *model, uint64_t end) {
-    struct model_sequence *open = &model->sequences[model->sequence_count];
-    model->sequence_open = false;
-    open->end = end;
-    open->row_count = (uint32_t)model->row_count - open->row_first;
-    if (model->sequence_bad || open->row_count == 0 || open->begin >= end) {
-        model->row_count = open->row_first;
-        model->counts.damage += model->sequence_bad;
-        return;
-    }
-    model->sequence_count++;
-}
-
 /* Of several rows at one address the last one wins, and a row that repeats the place of the row
- * before it changes no answer: neither kind of loser is kept. */
-static enum err add_row(struct symbol_model *model, const struct sink_line *line,
-                        struct error *error) {
-    struct model_sequence *open = &model->sequences[model->sequence_count];
+ * before it changes no answer: neither kind of loser is kept. Needs room for one row. */
+static void add_row(struct symbol_model *model, size_t first, const struct sink_line *line) {
     struct model_row row = {line->address, line->file, line->line, line->column};
-    if (model->row_count > open->row_first &&
-        model->rows[model->row_count - 1].address == line->address)
+    if (model->row_count > first && model->rows[model->row_count - 1].address == line->address)
         model->row_count--;
-    if (model->row_count > open->row_first) {
+    if (model->row_count > first) {
         const struct model_row *last = &model->rows[model->row_count - 1];
         if (last->file == row.file && last->line == row.line && last->column == row.column)
-            return ERR_OK;
+            return;
     }
-    if (model->row_count >= RECORDS_MAX)
+    model->rows[model->row_count++] = row;
+}
+
+static enum err reserve_sequence(struct symbol_model *model, size_t row_count,
+                                 struct error *error) {
+    if (model->sequence_count >= RECORDS_MAX)
+        return too_many("line sequences", error);
+    if (row_count > RECORDS_MAX - model->row_count)
         return too_many("line rows", error);
-    enum err err =
-        BUDGET_GROW(&model->budget, model->rows, model->row_capacity, model->row_count + 1, error);
+    enum err err = BUDGET_GROW(&model->budget, model->sequences, model->sequence_capacity,
+                               model->sequence_count + 1, error);
     if (err == ERR_OK)
-        model->rows[model->row_count++] = row;
+        err = BUDGET_GROW(&model->budget, model->rows, model->row_capacity,
+                          model->row_count + row_count, error);
     return err;
 }
 
-static enum err push_line(struct symbol_sink *sink, const struct sink_line *line,
-                          struct error *error) {
+static enum err push_sequence(struct symbol_sink *sink, const struct sink_line *rows, size_t count,
+                              struct error *error) {
     struct symbol_model *model = model_of(sink);
-    assert(model->unit_count > 0);
-    if (!model->sequence_open || model->sequence_id != line->sequence) {
-        enum err err = open_sequence(model, line, error);
-        if (err)
-            return err;
-    }
-    model->sequence_bad |= line->address < model->sequence_last;
-    model->sequence_last = line->address;
-    if (line->end_sequence) {
-        close_sequence(model, line->address);
+    assert(model->unit_count > 0 && count >= 2 && rows[count - 1].end_sequence);
+    uint64_t end = rows[count - 1].address;
+    model->counts.line_rows += count - 1;
+    if (rows[0].address >= end)
         return ERR_OK;
+    enum err err = reserve_sequence(model, count - 1, error);
+    if (err)
+        return err;
+    size_t first = model->row_count;
+    for (size_t i = 0; i + 1 < count; i++) {
+        assert(rows[i].address <= rows[i + 1].address);
+        add_row(model, first, &rows[i]);
     }
-    model->counts.line_rows++;
-    return model->sequence_bad ? ERR_OK : add_row(model, line, error);
+    model->sequences[model->sequence_count++] = (struct model_sequence){
+        .begin = rows[0].address,
+        .end = end,
+        .row_first = (uint32_t)first,
+        .row_count = (uint32_t)(model->row_count - first),
+    };
+    return ERR_OK;
 }
 
 static enum err push_symbol(struct symbol_sink *sink, const struct sink_symbol *pushed,
@@ -250,9 +225,10 @@ static void note_damage(struct symbol_sink *sink, const char *what) {
 static const struct symbol_sink_ops sink_ops = {
     .unit = push_unit,
     .file = push_file,
+    .subject = push_subject,
     .function = push_function,
     .inlined = push_inlined,
-    .line = push_line,
+    .sequence = push_sequence,
     .symbol = push_symbol,
     .damage = note_damage,
 };
@@ -296,7 +272,6 @@ struct symbol_sink *symbol_model_sink(struct symbol_model *model) {
 }
 
 void symbol_model_end_source(struct symbol_model *model) {
-    drop_open_sequence(model);
     model->source++;
 }
 

@@ -25,7 +25,7 @@ DEFINE_CLEANUP(symbol_model, struct symbol_model, symbol_model_free)
  * of .dynsym to those of any .symtab. */
 struct symbol_sink *symbol_model_sink(struct symbol_model *model);
 
-/* To be called after each push: what it left open is dropped, and the next counts as later. */
+/* To be called after each push: the next counts as later. */
 void symbol_model_end_source(struct symbol_model *model);
 
 struct symbol_model_counts {

@@ -84,12 +84,6 @@ struct symbol_model {
     size_t sequence_count, sequence_capacity;
     size_t symbol_count, symbol_capacity;
 
-    /* The sequence whose rows are arriving. */
-    bool sequence_open;
-    bool sequence_bad;
-    uint32_t sequence_id;
-    uint64_t sequence_last; /* address of the row before */
-
     uint32_t source; /* pushes ended so far */
     struct symbol_model_counts counts;
 };

@@ -1,7 +1,8 @@
 /*
  * Property: whatever the file, what the DWARF source pushes keeps the contract of
  * base/symbol_source.h (live ranges of positive length, parents before children and of the same
- * unit, rows ascending in each sequence, sequences ended), and resolve() answers or fails politely
+ * unit, subjects described before they are used, rows ascending in each sequence, which the last
+ * of them ends), and resolve() answers or fails politely
  * at the ends of every range that was pushed.
  */
 #include <assert.h>
@@ -19,22 +20,16 @@ struct checking_sink {
     uint32_t node_count;
     uint32_t unit_first; /* node */
     uint32_t file_count;
+    uint32_t subject_count;
     bool has_unit;
-    bool in_sequence;
-    struct sink_line row;
     uint64_t addresses[ADDRESS_COUNT]; /* to be resolved afterwards */
     size_t address_count;
 };
-
-static void check_sequence_ended(struct checking_sink *checking) {
-    assert(!checking->in_sequence);
-}
 
 static enum err check_unit(struct symbol_sink *sink, const struct sink_unit *unit,
                            struct error *error) {
     (void)unit, (void)error;
     struct checking_sink *checking = (struct checking_sink *)sink;
-    check_sequence_ended(checking);
     checking->has_unit = true;
     checking->unit_first = checking->node_count;
     return ERR_OK;
@@ -55,6 +50,16 @@ static void remember(struct checking_sink *checking, uint64_t address) {
         checking->addresses[checking->address_count++] = address;
 }
 
+static enum err check_subject(struct symbol_sink *sink, const struct sink_subject *subject,
+                              uint32_t *ret_subject, struct error *error) {
+    (void)error;
+    struct checking_sink *checking = (struct checking_sink *)sink;
+    assert(subject->decl_file <= checking->file_count);
+    assert(subject->origin == SYMBOL_ORIGIN_DWARF);
+    *ret_subject = ++checking->subject_count;
+    return ERR_OK;
+}
+
 static void check_ranges(struct checking_sink *checking, const struct pc_range *ranges,
                          size_t count) {
     assert(count > 0 && checking->has_unit);
@@ -71,7 +76,7 @@ static enum err check_function(struct symbol_sink *sink, const struct sink_funct
     (void)error;
     struct checking_sink *checking = (struct checking_sink *)sink;
     check_ranges(checking, function->ranges, function->range_count);
-    assert(function->decl_file <= checking->file_count);
+    assert(function->subject > 0 && function->subject <= checking->subject_count);
     *ret_node = checking->node_count++;
     return ERR_OK;
 }
@@ -82,26 +87,23 @@ static enum err check_inlined(struct symbol_sink *sink, const struct sink_inline
     struct checking_sink *checking = (struct checking_sink *)sink;
     check_ranges(checking, inlined->ranges, inlined->range_count);
     assert(inlined->parent >= checking->unit_first && inlined->parent < checking->node_count);
-    assert(inlined->decl_file <= checking->file_count);
+    assert(inlined->subject > 0 && inlined->subject <= checking->subject_count);
     assert(inlined->call_file <= checking->file_count);
     *ret_node = checking->node_count++;
     return ERR_OK;
 }
 
-static enum err check_line(struct symbol_sink *sink, const struct sink_line *row,
-                           struct error *error) {
+static enum err check_sequence(struct symbol_sink *sink, const struct sink_line *rows, size_t count,
+                               struct error *error) {
     (void)error;
     struct checking_sink *checking = (struct checking_sink *)sink;
-    assert(checking->has_unit && row->file <= checking->file_count);
-    if (checking->in_sequence) {
-        assert(row->sequence == checking->row.sequence);
-        assert(row->address >= checking->row.address);
-    } else {
-        assert(!row->end_sequence);
-        remember(checking, row->address);
+    assert(checking->has_unit && count >= 2);
+    for (size_t i = 0; i < count; i++) {
+        assert(rows[i].file <= checking->file_count);
+        assert(rows[i].end_sequence == (i + 1 == count));
+        assert(i == 0 || rows[i].address >= rows[i - 1].address);
     }
-    checking->row = *row;
-    checking->in_sequence = !row->end_sequence;
+    remember(checking, rows[0].address);
     return ERR_OK;
 }
 
@@ -120,9 +122,10 @@ static void check_damage(struct symbol_sink *sink, const char *what) {
 static const struct symbol_sink_ops checking_ops = {
     .unit = check_unit,
     .file = check_file,
+    .subject = check_subject,
     .function = check_function,
     .inlined = check_inlined,
-    .line = check_line,
+    .sequence = check_sequence,
     .symbol = check_symbol,
     .damage = check_damage,
 };
@@ -152,8 +155,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     }
     struct checking_sink checking = {.sink = {.ops = &checking_ops}, .file = file};
-    if (source->ops->push(source, &checking.sink, &error) == ERR_OK)
-        check_sequence_ended(&checking);
+    if (source->ops->push(source, &checking.sink, &error))
+        assert(error.text[0]);
     for (size_t i = 0; i < checking.address_count; i++)
         if (source->ops->resolve(source, checking.addresses[i], &frames, &error) == ERR_OK)
             check_frames(&frames);

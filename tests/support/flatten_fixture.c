@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include <cmocka.h>
@@ -32,7 +33,6 @@ void fixture_unit(struct flatten_fixture *fixture) {
     struct error error;
     struct sink_unit unit = {0};
     must(fixture->sink->ops->unit(fixture->sink, &unit, &error), &error);
-    fixture->sequence = 0;
 }
 
 static uint32_t file_of(struct flatten_fixture *fixture, const char *path) {
@@ -50,19 +50,29 @@ static size_t range_count(const struct fixture_code *code) {
     return count;
 }
 
-uint32_t fixture_function(struct flatten_fixture *fixture, const struct fixture_code *code) {
+static uint32_t subject_of(struct flatten_fixture *fixture, const struct fixture_code *code) {
     struct error error;
-    uint32_t node = 0;
-    struct sink_function function = {
+    uint32_t number = 0;
+    struct sink_subject subject = {
         .name = span_cstr(code->name),
-        .ranges = code->ranges,
-        .range_count = range_count(code),
-        .entry_pc = code->ranges[0].begin,
-        .has_entry_pc = true,
         .decl_file = file_of(fixture, code->decl_file),
         .decl_line = code->decl_line,
         .origin = SYMBOL_ORIGIN_DWARF,
         .name_is_linkage = code->linkage,
+    };
+    must(fixture->sink->ops->subject(fixture->sink, &subject, &number, &error), &error);
+    return number;
+}
+
+uint32_t fixture_function(struct flatten_fixture *fixture, const struct fixture_code *code) {
+    struct error error;
+    uint32_t node = 0;
+    struct sink_function function = {
+        .subject = subject_of(fixture, code),
+        .ranges = code->ranges,
+        .range_count = range_count(code),
+        .entry_pc = code->ranges[0].begin,
+        .has_entry_pc = true,
     };
     must(fixture->sink->ops->function(fixture->sink, &function, &node, &error), &error);
     return node;
@@ -74,15 +84,12 @@ uint32_t fixture_inlined(struct flatten_fixture *fixture, uint32_t parent,
     uint32_t node = 0;
     struct sink_inlined inlined = {
         .parent = parent,
-        .name = span_cstr(code->name),
+        .subject = subject_of(fixture, code),
         .ranges = code->ranges,
         .range_count = range_count(code),
-        .decl_file = file_of(fixture, code->decl_file),
-        .decl_line = code->decl_line,
         .call_file = file_of(fixture, code->call_file),
         .call_line = code->call_line,
         .call_column = code->call_column,
-        .name_is_linkage = code->linkage,
     };
     must(fixture->sink->ops->inlined(fixture->sink, &inlined, &node, &error), &error);
     return node;
@@ -91,20 +98,19 @@ uint32_t fixture_inlined(struct flatten_fixture *fixture, uint32_t parent,
 void fixture_sequence(struct flatten_fixture *fixture, const struct fixture_row *rows, size_t count,
                       uint64_t end) {
     struct error error;
-    for (size_t i = 0; i <= count; i++) {
-        struct sink_line line = {.sequence = fixture->sequence};
-        if (i < count) {
-            line.address = rows[i].address;
-            line.file = file_of(fixture, rows[i].file);
-            line.line = rows[i].line;
-            line.column = rows[i].column;
-        } else {
-            line.address = end;
-            line.end_sequence = true;
-        }
-        must(fixture->sink->ops->line(fixture->sink, &line, &error), &error);
+    struct sink_line *lines = calloc(count + 1, sizeof(*lines));
+    assert_non_null(lines);
+    for (size_t i = 0; i < count; i++) {
+        lines[i] = (struct sink_line){
+            .address = rows[i].address,
+            .file = file_of(fixture, rows[i].file),
+            .line = rows[i].line,
+            .column = rows[i].column,
+        };
     }
-    fixture->sequence++;
+    lines[count] = (struct sink_line){.address = end, .end_sequence = true};
+    must(fixture->sink->ops->sequence(fixture->sink, lines, count + 1, &error), &error);
+    free(lines);
 }
 
 void fixture_symbol(struct flatten_fixture *fixture, const char *name, uint64_t begin, uint64_t end,

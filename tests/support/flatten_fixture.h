@@ -8,7 +8,6 @@
 struct flatten_fixture {
     struct symbol_model *model;
     struct symbol_sink *sink;
-    uint32_t sequence; /* of the next one */
     struct flatten_result result;
     uint64_t file_size;
 };

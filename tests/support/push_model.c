@@ -12,10 +12,13 @@ struct record {
     size_t parent; /* of an inlined copy: the record; SIZE_MAX in functions */
     size_t depth;
     struct sink_unit unit_data;
-    struct sink_function function; /* also holds what an inlined copy shares with it */
+    struct sink_subject subject; /* of a function or copy; its strings belong to the model */
+    struct pc_range *ranges;     /* likewise; owned */
+    size_t range_count;
     struct sink_inlined inlined;
     struct sink_line row;
-    char *text; /* of a damage */
+    size_t sequence; /* of a row */
+    char *text;      /* of a damage */
 };
 
 struct push_model {
@@ -24,6 +27,9 @@ struct push_model {
     size_t count;
     size_t capacity;
     size_t unit;
+    size_t sequence_count;
+    struct sink_subject *subjects;
+    size_t subject_count;
     char **files;
     size_t file_count;
     size_t damage_count;
@@ -59,6 +65,7 @@ static enum err take_unit(struct symbol_sink *sink, const struct sink_unit *unit
     (void)error;
     struct push_model *model = (struct push_model *)sink;
     model->unit = model->count;
+    model->sequence_count = 0;
     add_record(model, RECORD_UNIT)->unit_data = *unit;
     return ERR_OK;
 }
@@ -78,22 +85,37 @@ static enum err take_file(struct symbol_sink *sink, struct span path, uint32_t *
     return ERR_OK;
 }
 
-static void keep_function(struct record *record, const struct sink_function *function) {
-    record->function = *function;
-    record->function.name = copy_span(function->name);
-    record->function.short_name = copy_span(function->short_name);
-    size_t size = function->range_count * sizeof(*function->ranges);
-    struct pc_range *ranges = checked(malloc(size + 1));
-    record->function.ranges = memcpy(ranges, function->ranges, size);
+static enum err take_subject(struct symbol_sink *sink, const struct sink_subject *subject,
+                             uint32_t *ret_subject, struct error *error) {
+    (void)error;
+    struct push_model *model = (struct push_model *)sink;
+    size_t size = (model->subject_count + 1) * sizeof(*model->subjects);
+    model->subjects = checked(realloc(model->subjects, size));
+    struct sink_subject *kept = &model->subjects[model->subject_count++];
+    *kept = *subject;
+    kept->name = copy_span(subject->name);
+    kept->short_name = copy_span(subject->short_name);
+    *ret_subject = (uint32_t)model->subject_count;
+    return ERR_OK;
+}
+
+static enum err keep_code(struct push_model *model, struct record *record, uint32_t subject,
+                          const struct pc_range *ranges, size_t range_count, struct error *error) {
+    if (subject == 0 || subject > model->subject_count)
+        return error_set(error, ERR_INTERNAL, "no such subject");
+    record->subject = model->subjects[subject - 1];
+    size_t size = range_count * sizeof(*ranges);
+    record->ranges = memcpy(checked(malloc(size + 1)), ranges, size);
+    record->range_count = range_count;
+    return ERR_OK;
 }
 
 static enum err take_function(struct symbol_sink *sink, const struct sink_function *function,
                               uint32_t *ret_node, struct error *error) {
-    (void)error;
     struct push_model *model = (struct push_model *)sink;
-    keep_function(add_record(model, RECORD_FUNCTION), function);
-    *ret_node = (uint32_t)model->count - 1;
-    return ERR_OK;
+    *ret_node = (uint32_t)model->count;
+    return keep_code(model, add_record(model, RECORD_FUNCTION), function->subject, function->ranges,
+                     function->range_count, error);
 }
 
 static enum err take_inlined(struct symbol_sink *sink, const struct sink_inlined *inlined,
@@ -101,27 +123,29 @@ static enum err take_inlined(struct symbol_sink *sink, const struct sink_inlined
     struct push_model *model = (struct push_model *)sink;
     if (inlined->parent <= model->unit || inlined->parent >= model->count)
         return error_set(error, ERR_INTERNAL, "a copy's parent is not of its unit");
+    *ret_node = (uint32_t)model->count;
     struct record *record = add_record(model, RECORD_INLINED);
     record->parent = inlined->parent;
     record->depth = model->records[inlined->parent].depth + 1;
     record->inlined = *inlined;
-    struct sink_function shared = {
-        .name = inlined->name,
-        .short_name = inlined->short_name,
-        .ranges = inlined->ranges,
-        .range_count = inlined->range_count,
-        .decl_file = inlined->decl_file,
-        .decl_line = inlined->decl_line,
-    };
-    keep_function(record, &shared);
-    *ret_node = (uint32_t)model->count - 1;
-    return ERR_OK;
+    return keep_code(model, record, inlined->subject, inlined->ranges, inlined->range_count, error);
 }
 
-static enum err take_row(struct symbol_sink *sink, const struct sink_line *row,
-                         struct error *error) {
-    (void)error;
-    add_record((struct push_model *)sink, RECORD_ROW)->row = *row;
+static enum err take_sequence(struct symbol_sink *sink, const struct sink_line *rows, size_t count,
+                              struct error *error) {
+    struct push_model *model = (struct push_model *)sink;
+    if (count < 2)
+        return error_set(error, ERR_INTERNAL, "a sequence has at least two rows");
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].end_sequence != (i + 1 == count))
+            return error_set(error, ERR_INTERNAL, "the last row of a sequence ends it");
+        if (i > 0 && rows[i].address < rows[i - 1].address)
+            return error_set(error, ERR_INTERNAL, "rows ascend");
+        struct record *record = add_record(model, RECORD_ROW);
+        record->row = rows[i];
+        record->sequence = model->sequence_count;
+    }
+    model->sequence_count++;
     return ERR_OK;
 }
 
@@ -140,9 +164,10 @@ static void take_damage(struct symbol_sink *sink, const char *what) {
 static const struct symbol_sink_ops model_ops = {
     .unit = take_unit,
     .file = take_file,
+    .subject = take_subject,
     .function = take_function,
     .inlined = take_inlined,
-    .line = take_row,
+    .sequence = take_sequence,
     .symbol = take_symbol,
     .damage = take_damage,
 };
@@ -157,11 +182,14 @@ void push_model_free(struct push_model *model) {
     if (!model)
         return;
     for (size_t i = 0; i < model->count; i++) {
-        free((char *)model->records[i].function.name.data);
-        free((char *)model->records[i].function.short_name.data);
-        free((struct pc_range *)model->records[i].function.ranges);
+        free(model->records[i].ranges);
         free(model->records[i].text);
     }
+    for (size_t i = 0; i < model->subject_count; i++) {
+        free((char *)model->subjects[i].name.data);
+        free((char *)model->subjects[i].short_name.data);
+    }
+    free(model->subjects);
     for (size_t i = 0; i < model->file_count; i++)
         free(model->files[i]);
     free(model->files);
@@ -179,8 +207,8 @@ size_t push_model_damage_count(const struct push_model *model) {
 
 static bool covers(const struct record *record, uint64_t pc, uint64_t *ret_size) {
     bool found = false;
-    for (size_t i = 0; i < record->function.range_count; i++) {
-        struct pc_range range = record->function.ranges[i];
+    for (size_t i = 0; i < record->range_count; i++) {
+        struct pc_range range = record->ranges[i];
         if (pc < range.begin || pc >= range.end)
             continue;
         if (!found || range.end - range.begin < *ret_size)
@@ -279,10 +307,10 @@ static enum err add_chain(const struct push_model *model, const struct record *l
     for (const struct record *record = leaf; record;
          record = record->parent == SIZE_MAX ? NULL : &model->records[record->parent]) {
         struct symbol_frame frame = {
-            .name = record->function.name,
-            .short_name = record->function.short_name,
-            .start_file = file_path(model, record->function.decl_file),
-            .start_line = record->function.decl_line,
+            .name = record->subject.name,
+            .short_name = record->subject.short_name,
+            .start_file = file_path(model, record->subject.decl_file),
+            .start_line = record->subject.decl_line,
         };
         if (callee) {
             frame.file = file_path(model, callee->inlined.call_file);
@@ -316,17 +344,17 @@ enum err push_model_resolve(const struct push_model *model, uint64_t pc, struct 
 }
 
 static void print_function(const struct push_model *model, const struct record *record, FILE *out) {
-    const struct sink_function *function = &record->function;
+    const struct sink_subject *subject = &record->subject;
     fprintf(out, "%*s%s %.*s decl %s:%" PRIu32, (int)record->depth + 1, "",
-            record->kind == RECORD_FUNCTION ? "function" : "inlined", (int)function->name.size,
-            function->name.data, file_path(model, function->decl_file).data, function->decl_line);
+            record->kind == RECORD_FUNCTION ? "function" : "inlined", (int)subject->name.size,
+            subject->name.data, file_path(model, subject->decl_file).data, subject->decl_line);
     if (record->kind == RECORD_INLINED)
         fprintf(out, " call %s:%" PRIu32 ":%" PRIu32,
                 file_path(model, record->inlined.call_file).data, record->inlined.call_line,
                 record->inlined.call_column);
-    for (size_t i = 0; i < function->range_count; i++)
-        fprintf(out, " [0x%" PRIx64 ",0x%" PRIx64 ")", function->ranges[i].begin,
-                function->ranges[i].end);
+    for (size_t i = 0; i < record->range_count; i++)
+        fprintf(out, " [0x%" PRIx64 ",0x%" PRIx64 ")", record->ranges[i].begin,
+                record->ranges[i].end);
     fprintf(out, "\n");
 }
 
@@ -343,10 +371,9 @@ void push_model_print(const struct push_model *model, FILE *out) {
             print_function(model, record, out);
             break;
         case RECORD_ROW:
-            fprintf(out, " row %" PRIu32 " 0x%" PRIx64 " %s:%" PRIu32 ":%" PRIu32 "%s\n",
-                    record->row.sequence, record->row.address,
-                    file_path(model, record->row.file).data, record->row.line, record->row.column,
-                    record->row.end_sequence ? " end" : "");
+            fprintf(out, " row %zu 0x%" PRIx64 " %s:%" PRIu32 ":%" PRIu32 "%s\n", record->sequence,
+                    record->row.address, file_path(model, record->row.file).data, record->row.line,
+                    record->row.column, record->row.end_sequence ? " end" : "");
             break;
         case RECORD_DAMAGE:
             fprintf(out, "damage %s\n", record->text);

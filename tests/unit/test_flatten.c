@@ -259,21 +259,6 @@ static void empty_sequences_are_dropped(void **state) {
     expect(fixture, "100-110 f a.c:1\n");
 }
 
-static void sequences_without_end_or_order_are_dropped(void **state) {
-    struct flatten_fixture *fixture = *state;
-    struct error error;
-    fixture_unit(fixture);
-    FUNCTION(.name = "f", .ranges = {{0x100, 0x110}});
-    struct sink_line open = {.address = 0x100, .sequence = 7, .line = 66};
-    assert_int_equal(fixture->sink->ops->line(fixture->sink, &open, &error), ERR_OK);
-    SEQUENCE(0x110, {0x108, "b.c", 1, 0}, {0x100, "b.c", 2, 0}, {0x109, "b.c", 3, 0});
-    SEQUENCE(0x110, {0x100, "a.c", 1, 0});
-    fixture_unit(fixture);
-    assert_int_equal(fixture->sink->ops->line(fixture->sink, &open, &error), ERR_OK);
-    expect(fixture, "100-110 f a.c:1\n");
-    assert_int_equal(symbol_model_count(fixture->model).damage, 3);
-}
-
 static void the_smallest_covering_sequence_wins(void **state) {
     struct flatten_fixture *fixture = *state;
     fixture_unit(fixture);
@@ -418,7 +403,6 @@ int main(void) {
         TEST(the_last_row_at_or_before_an_address_wins),
         TEST(a_row_of_line_zero_is_a_place_without_line),
         TEST(empty_sequences_are_dropped),
-        TEST(sequences_without_end_or_order_are_dropped),
         TEST(the_smallest_covering_sequence_wins),
         TEST(the_functions_own_unit_comes_before_smaller_sequences_of_others),
         TEST(a_row_of_the_own_unit_is_not_replaced_for_having_no_line),

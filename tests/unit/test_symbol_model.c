@@ -29,15 +29,15 @@ static void push_unit(struct symbol_model *model) {
 static enum err push_function(struct symbol_model *model, const char *name, struct pc_range range,
                               uint32_t *ret_node, struct error *error) {
     struct symbol_sink *sink = symbol_model_sink(model);
+    struct sink_subject subject = {.name = span_cstr(name), .origin = SYMBOL_ORIGIN_DWARF};
     struct sink_function function = {
-        .name = span_cstr(name),
         .ranges = &range,
         .range_count = 1,
         .entry_pc = range.begin,
         .has_entry_pc = true,
-        .origin = SYMBOL_ORIGIN_DWARF,
     };
-    return sink->ops->function(sink, &function, ret_node, error);
+    enum err err = sink->ops->subject(sink, &subject, &function.subject, error);
+    return err ? err : sink->ops->function(sink, &function, ret_node, error);
 }
 
 static void equal_paths_get_equal_numbers_and_never_zero(void **state) {
@@ -70,11 +70,10 @@ static void copies_of_one_function_share_its_description(void **state) {
     push_unit(model);
     must(push_function(model, "f", range, &function, &error), &error);
     for (uint32_t i = 0; i < 2; i++) {
-        struct sink_inlined inlined = {.parent = function,
-                                       .name = span_cstr("g"),
-                                       .ranges = &range,
-                                       .range_count = 1,
-                                       .call_line = i};
+        struct sink_subject subject = {.name = span_cstr("g"), .origin = SYMBOL_ORIGIN_DWARF};
+        struct sink_inlined inlined = {
+            .parent = function, .ranges = &range, .range_count = 1, .call_line = i};
+        must(sink->ops->subject(sink, &subject, &inlined.subject, &error), &error);
         must(sink->ops->inlined(sink, &inlined, &copies[i], &error), &error);
     }
     assert_true(copies[0] != copies[1]);
@@ -100,8 +99,7 @@ static void rows_that_change_no_answer_are_not_kept(void **state) {
         {.address = 16, .end_sequence = true},
     };
     push_unit(model);
-    for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-        must(sink->ops->line(sink, &lines[i], &error), &error);
+    must(sink->ops->sequence(sink, lines, ARRAY_SIZE(lines), &error), &error);
     assert_int_equal(model->sequence_count, 1);
     assert_int_equal(model->row_count, 2);
     assert_int_equal(model->rows[1].address, 12);
