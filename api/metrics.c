@@ -65,6 +65,8 @@ void metrics_snapshot_read(const struct metrics_sources *sources,
     index_cache_stats_read(sources->indexes, &snapshot.indexes);
     if (sources->compactor)
         blob_compactor_stats_read(sources->compactor, &snapshot.compactor);
+    if (sources->sweeper)
+        orphan_sweeper_stats_read(sources->sweeper, &snapshot.orphans);
     build_queue_stats_read(sources->builds, &snapshot.builds);
     ingest_stats_read(sources->ingest, &snapshot.ingest);
     grpc_server_stats_read(sources->grpc, &snapshot.grpc);

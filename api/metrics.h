@@ -19,6 +19,7 @@
 #include "cache/catalog.h"
 #include "cache/index_cache.h"
 #include "ingest/build_queue.h"
+#include "ingest/orphan_sweep.h"
 #include "ingest/upload.h"
 #include "rpc/grpc_server.h"
 #include "rpc/grpc_status.h"
@@ -52,6 +53,7 @@ struct metrics_sources {
     struct catalog *catalog;
     struct index_cache *indexes;
     struct blob_compactor *compactor; /* NULL: nothing is compressed */
+    struct orphan_sweeper *sweeper;   /* NULL: nothing is swept */
     struct build_queue *builds;
     struct ingest *ingest;
     struct grpc_server *grpc;
@@ -64,6 +66,7 @@ struct metrics_snapshot {
     struct catalog_stats catalog;
     struct index_cache_stats indexes;
     struct blob_compactor_stats compactor;
+    struct orphan_sweep_result orphans;
     struct build_queue_stats builds;
     struct ingest_stats ingest;
     struct grpc_server_stats grpc;

@@ -108,6 +108,16 @@ static void render_compactor(const struct metrics_snapshot *snapshot, struct buf
             stats->stored_size);
 }
 
+static void render_orphans(const struct metrics_snapshot *snapshot, struct buffer *text) {
+    const struct orphan_sweep_result *stats = &snapshot->orphans;
+    describe(text, "orphans_total", "counter", "Files that the catalog does not name, by outcome.");
+    labelled(text, "orphans_total", "outcome", "set_aside", stats->blobs);
+    labelled(text, "orphans_total", "outcome", "index_removed", stats->indexes);
+    labelled(text, "orphans_total", "outcome", "removed", stats->lost);
+    gauge(text, "orphans_refused", "Such files that were left, being too many of all.",
+          stats->refused);
+}
+
 static void render_lookups(const struct metrics *metrics, struct buffer *text) {
     describe(text, "modules_total", "counter", "Modules of questions by the status answered.");
     for (int status = MODULE_OK; status < METRICS_MODULE_STATUS_COUNT; status++)
@@ -174,6 +184,7 @@ void metrics_render(const struct metrics *metrics, const struct metrics_snapshot
     render_indexes(snapshot, ret_text);
     render_catalog(snapshot, ret_text);
     render_compactor(snapshot, ret_text);
+    render_orphans(snapshot, ret_text);
     render_lookups(metrics, ret_text);
     render_requests(metrics, snapshot, ret_text);
     render_calls(metrics, ret_text);

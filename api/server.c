@@ -15,6 +15,7 @@
 #include "api/upload_key.h"
 #include "base/fd.h"
 #include "cache/blob_compactor.h"
+#include "ingest/orphan_sweep.h"
 #include "ingest/upload.h"
 #include "rpc/grpc_server.h"
 
@@ -37,6 +38,7 @@ struct server {
     struct build_queue *builds;
     struct ingest *ingest;
     struct blob_compactor *compactor;
+    struct orphan_sweeper *sweeper;
     struct task_pool *queries;
     struct task_pool *uploads;
     struct build_waiter *waiter;
@@ -118,6 +120,33 @@ static enum err open_stores(struct server *server, struct error *error) {
     return err;
 }
 
+static void log_sweep(void *argument, const struct orphan_sweep_result *result,
+                      const struct error *error) {
+    const struct server *server = argument;
+    const struct log *log = server->log;
+    if (error)
+        log_event(log, LOG_LEVEL_ERROR, "sweep_failed", log_str("error", error->text));
+    if (result->refused > 0)
+        log_event(log, LOG_LEVEL_ERROR, "sweep_refused",
+                  log_i64("orphans", (int64_t)result->refused),
+                  log_i64("files", (int64_t)result->files),
+                  log_str("reason", "more than half of all stored files are not in the catalog"));
+    if (result->blobs > 0 || result->indexes > 0 || result->lost > 0)
+        log_event(log, LOG_LEVEL_WARN, "orphans_swept", log_i64("blobs", (int64_t)result->blobs),
+                  log_i64("blob_bytes", (int64_t)result->blob_bytes),
+                  log_i64("indexes", (int64_t)result->indexes),
+                  log_i64("lost_removed", (int64_t)result->lost),
+                  log_i64("lost_bytes", (int64_t)result->lost_bytes));
+}
+
+static enum err open_sweeper(struct server *server, struct error *error) {
+    struct orphan_sweep_config config = {.grace_ms = server->options->blob_sweep_after_ms};
+    if (config.grace_ms == 0)
+        return ERR_OK;
+    return orphan_sweeper_new(server->ingest, server->indexes, &config, log_sweep, server,
+                              &server->sweeper, error);
+}
+
 /* The compactor comes last: opening ingest empties tmp/, in which it works. */
 static enum err open_ingest(struct server *server, struct error *error) {
     const struct server_options *options = server->options;
@@ -143,6 +172,8 @@ static enum err open_ingest(struct server *server, struct error *error) {
                           &server->ingest, error);
     if (err == ERR_OK && options->blob_compress_after_ms > 0)
         err = blob_compactor_new(&compactor, server->blobs, &server->compactor, error);
+    if (err == ERR_OK)
+        err = open_sweeper(server, error);
     return err;
 }
 
@@ -176,6 +207,7 @@ static struct metrics_sources metrics_sources(const struct server *server) {
         .catalog = server->catalog,
         .indexes = server->indexes,
         .compactor = server->compactor,
+        .sweeper = server->sweeper,
         .builds = server->builds,
         .ingest = server->ingest,
         .grpc = server->grpc,
@@ -324,6 +356,7 @@ void server_free(struct server *server) {
     metrics_free(server->metrics);
     missing_ids_free(server->missing);
     blob_compactor_free(server->compactor);
+    orphan_sweeper_free(server->sweeper);
     ingest_free(server->ingest);
     build_queue_free(server->builds);
     index_cache_free(server->indexes);

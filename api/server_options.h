@@ -46,6 +46,7 @@ struct server_options {
     unsigned upload_stream_max;
 
     int64_t blob_compress_after_ms; /* 0: never */
+    int64_t blob_sweep_after_ms;    /* 0: never */
     uint64_t index_disk_size_max;
     uint64_t index_mapped_size_max;
 

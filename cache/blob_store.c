@@ -27,11 +27,13 @@ enum err blob_store_open(int data_directory, struct blob_store **ret_store, stru
     CLEANUP(cleanup_blob_store) struct blob_store *store = malloc(sizeof(*store));
     if (!store)
         return error_set(error, ERR_NO_MEMORY, "no memory for a blob store");
-    *store = (struct blob_store){.blobs = -1, .temp = -1};
+    *store = (struct blob_store){.blobs = -1, .temp = -1, .lost = -1};
     pthread_mutex_init(&store->replacing, NULL);
     enum err err = digest_files_open_folder(data_directory, "tmp", &store->temp, error);
     if (err == ERR_OK)
         err = digest_files_open_root(data_directory, "blobs", &store->blobs, error);
+    if (err == ERR_OK)
+        err = digest_files_open_folder(data_directory, "lost", &store->lost, error);
     if (err == ERR_OK)
         *ret_store = TAKE(store);
     return err;
@@ -42,6 +44,7 @@ void blob_store_free(struct blob_store *store) {
         return;
     fd_close(store->blobs);
     fd_close(store->temp);
+    fd_close(store->lost);
     pthread_mutex_destroy(&store->replacing);
     free(store);
 }

@@ -11,6 +11,7 @@
 struct blob_store {
     int blobs;
     int temp;
+    int lost;
     /* Held while a compressed blob takes the raw one's place and while a blob is removed, so that
      * compression does not bring back what was removed meanwhile. */
     pthread_mutex_t replacing;

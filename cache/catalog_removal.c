@@ -162,8 +162,8 @@ static enum err delete_object(struct catalog_txn *txn, const char *tenant, int64
     return catalog_query_run(&query, error);
 }
 
-static enum err digest_is_known(struct catalog_txn *txn, const struct digest *digest,
-                                bool *ret_known, struct error *error) {
+enum err catalog_digest_is_known(struct catalog_txn *txn, const struct digest *digest,
+                                 bool *ret_known, struct error *error) {
     CLEANUP(catalog_query_close) struct catalog_query query = {0};
     enum err err = catalog_query_open(txn,
                                       "SELECT EXISTS (SELECT 1 FROM tenant AS t JOIN object AS o"
@@ -181,5 +181,5 @@ enum err catalog_object_remove(struct catalog_txn *txn, const char *tenant,
     enum err err = purge_uploads_of_object(txn, tenant, object->object_id, now_ms, error);
     if (err == ERR_OK)
         err = delete_object(txn, tenant, object->object_id, error);
-    return err == ERR_OK ? digest_is_known(txn, &object->digest, ret_shared, error) : err;
+    return err == ERR_OK ? catalog_digest_is_known(txn, &object->digest, ret_shared, error) : err;
 }

@@ -42,6 +42,10 @@ enum err catalog_object_remove(struct catalog_txn *txn, const char *tenant,
                                const struct object_row *object, int64_t now_ms, bool *ret_shared,
                                struct error *error);
 
+/* True if any tenant has an object with these bytes, also one that is gone. */
+enum err catalog_digest_is_known(struct catalog_txn *txn, const struct digest *digest,
+                                 bool *ret_known, struct error *error);
+
 /* True if any tenant has a build of this key. */
 enum err catalog_build_is_known(struct catalog_txn *txn, const struct digest *key, bool *ret_known,
                                 struct error *error);

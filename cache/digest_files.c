@@ -58,7 +58,8 @@ struct digest_place digest_place_of(const struct digest *digest, const char *suf
     return place;
 }
 
-bool digest_place_parse(const char *folder, const char *name, struct digest *ret_digest,
+/* A digest from folder and name; ret_suffix is inside name. False when they are no such names. */
+static bool parse_place(const char *folder, const char *name, struct digest *ret_digest,
                         const char **ret_suffix) {
     char hex[DIGEST_HEX_SIZE] = {0};
     if (strlen(folder) != FOLDER_DIGITS || strlen(name) < NAME_DIGITS)
@@ -117,7 +118,7 @@ struct folder_visit {
 static enum err visit_name(void *argument, int directory, const char *name, struct error *error) {
     const struct folder_visit *visit = argument;
     struct digest_file file = {.directory = directory, .name = name};
-    if (!digest_place_parse(visit->folder, name, &file.digest, &file.suffix))
+    if (!parse_place(visit->folder, name, &file.digest, &file.suffix))
         return ERR_OK;
     if (fstatat(directory, name, &file.status, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? ERR_OK

@@ -29,11 +29,6 @@ struct digest_place {
 /* The suffix is at most 32 characters. */
 struct digest_place digest_place_of(const struct digest *digest, const char *suffix);
 
-/* A digest from folder and name; ret_suffix: what follows the digits, inside `name`. False when
- * they are no such names. */
-bool digest_place_parse(const char *folder, const char *name, struct digest *ret_digest,
-                        const char **ret_suffix);
-
 /* fsync of root/folder and of root, in which another thread may have made the folder just now. */
 enum err digest_files_sync(int root, const struct digest_place *place, struct error *error);
 

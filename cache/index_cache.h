@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "cache/digest_files.h"
 #include "symbolizer/index/index.h"
 
 struct index_cache;
@@ -53,6 +54,10 @@ DEFINE_CLEANUP(index_output, struct index_output, index_output_free)
 
 /* The file of this key goes, if there is one; who holds its map keeps it until its release. */
 void index_cache_remove(struct index_cache *cache, const struct digest *key);
+
+/* All index files of the present format. */
+enum err index_cache_visit(struct index_cache *cache, digest_file_visitor *visitor, void *argument,
+                           struct error *error);
 
 struct index_cache_stats {
     uint64_t disk_size;

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#include "cache/digest_files.h"
 #include "cache/index_cache.h"
 
 /* Chains stay short for the tens of thousands of files that fit the disk bound. */

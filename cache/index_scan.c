@@ -49,6 +49,23 @@ static enum err visit_file(void *argument, const struct digest_file *file, struc
     return ERR_OK;
 }
 
+struct present {
+    digest_file_visitor *visitor;
+    void *argument;
+};
+
+static enum err visit_present(void *argument, const struct digest_file *file, struct error *error) {
+    const struct present *present = argument;
+    bool is_ours = strcmp(file->suffix, INDEX_SUFFIX) == 0;
+    return is_ours ? present->visitor(present->argument, file, error) : ERR_OK;
+}
+
+enum err index_cache_visit(struct index_cache *cache, digest_file_visitor *visitor, void *argument,
+                           struct error *error) {
+    struct present present = {visitor, argument};
+    return digest_files_visit(cache->root, visit_present, &present, error);
+}
+
 static int compare_use(const void *a, const void *b) {
     const struct timespec *left = &((const struct found *)a)->used;
     const struct timespec *right = &((const struct found *)b)->used;

@@ -1,5 +1,6 @@
 #include "ingest/purge.h"
 
+#include "base/fault.h"
 #include "cache/catalog_removal.h"
 #include "ingest/build_family.h"
 #include "ingest/upload_internal.h"
@@ -135,9 +136,11 @@ static enum err remove_files(struct purge *purge, struct index_cache *indexes,
     enum err first = ERR_OK;
     for (size_t i = 0; i < purge->build_count; i++)
         index_cache_remove(indexes, &purge->builds[i]);
+    FAULT_POINT("purge.after_indexes");
     for (size_t i = 0; i < purge->blob_count; i++) {
         struct error why;
         enum err err = blob_store_remove(purge->ingest->blobs, &purge->blobs[i], &why);
+        FAULT_POINT("purge.after_blob");
         if (err == ERR_OK || err == ERR_NOT_FOUND || first != ERR_OK)
             continue;
         first = err;
@@ -155,8 +158,10 @@ enum err ingest_purge(struct ingest *ingest, struct index_cache *indexes,
     *purge = (struct purge){.ingest = ingest, .tenant = context->tenant, .request = request};
     pthread_rwlock_wrlock(&ingest->publishing);
     enum err err = catalog_write(ingest->catalog, purge_rows, purge, error);
-    if (err == ERR_OK)
+    if (err == ERR_OK) {
+        FAULT_POINT("purge.after_commit");
         err = remove_files(purge, indexes, error);
+    }
     pthread_rwlock_unlock(&ingest->publishing);
     build_queue_wake(ingest->queue);
     if (err == ERR_OK)

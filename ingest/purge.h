@@ -5,7 +5,10 @@
  * object for input is planned anew from what is left. A build that is under way for a removed
  * object comes to nothing. Who offers the build ID again is told that it was purged.
  *
- * Backups and copies that askers hold are not ours to delete.
+ * Backups and copies that askers hold are not ours to delete. What a crash leaves behind after the
+ * transaction is found by ingest/orphan_sweep.h.
+ *
+ * Fault points: purge.after_commit, purge.after_indexes, purge.after_blob.
  */
 #pragma once
 

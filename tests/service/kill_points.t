@@ -3,13 +3,15 @@
 
 Whatever the instant: an upload whose MarkUploadFinished was answered is there after a restart and
 resolves; one that was not finished is either wholly there or not at all, and can be sent again;
-tmp/ is empty; interrupted builds are made. One data directory goes through all the kills, so that
+one that was deleted is gone, or untouched if nobody was told so, and its files do not stay; tmp/ is
+empty; interrupted builds are made. One data directory goes through all the kills, so that
 what survived the first must survive the last.
 
 SEED=number repeats the random part, ROUNDS=number makes it longer.
 """
 import glob
 import hashlib
+import http.client
 import json
 import os
 import random
@@ -60,15 +62,17 @@ class Sample:
         self.build_id = seed.hexdigest()
         self.hash = hashlib.sha256(self.data[:4096] + self.data[-4096:] +
                                    struct.pack(">Q", len(self.data))).hexdigest()[:32]
+        self.digest = hashlib.sha256(self.data).hexdigest()
         self.upload_id = None
         self.finished = False
+        self.deletion = None  # "begun", then "answered"
 
 
 def upload(server, sample):
     """The agents' sequence; leaves in the sample how far it came."""
-    stub, messages = server.debuginfo(), server.messages
     sample.upload_id = None
     try:
+        stub, messages = server.debuginfo(), server.messages
         should = stub.ShouldInitiateUpload(messages.ShouldInitiateUploadRequest(
             build_id=sample.build_id, build_id_type=1))
         if not should.should_initiate_upload:
@@ -83,7 +87,21 @@ def upload(server, sample):
         sample.finished = True
     except grpc.RpcError as error:
         return f"{error.code()}: {error.details()}"
+    except RuntimeError as error:
+        return str(error)
     return None
+
+
+def delete(server, sample):
+    """As far as it comes: the server may die of it."""
+    sample.deletion = "begun"
+    try:
+        status, _, body = server.http("DELETE", f"/v1/debuginfo/{sample.build_id}")
+    except (OSError, http.client.HTTPException):
+        server.process.wait(service.PATIENCE_S)
+        return
+    assert status == 200, body
+    sample.deletion = "answered"
 
 
 def finish_again(server, sample):
@@ -126,10 +144,35 @@ def age_blobs(server):
         os.utime(path, (0, 0))
 
 
+def plant_orphan(server):
+    """A stored file that no row names."""
+    data = b"orphan %d" % Sample.made
+    digest = hashlib.sha256(data).hexdigest()
+    folder = os.path.join(server.data_directory, "blobs", digest[:2])
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, digest[2:]), "wb") as file:
+        file.write(data)
+
+
+def orphans(server):
+    """Stored files and indexes that no row names."""
+    with sqlite3.connect(f"file:{server.data_directory}/catalog.sqlite?mode=ro",
+                         uri=True) as catalog:
+        named = {row[0].hex() for row in catalog.execute(
+            "SELECT digest FROM object UNION SELECT key FROM build")}
+    paths = [path for folder in ("blobs", "index") for path in
+             glob.glob(os.path.join(server.data_directory, folder, "[0-9a-f][0-9a-f]", "*"))]
+    return [path for path in paths
+            if os.path.basename(os.path.dirname(path)) + os.path.basename(path)[:62] not in named]
+
+
 def kill_at(server, fault, samples):
-    """Starts the server with the fault and uploads until it is dead. True if the fault killed it."""
+    """Starts the server with the fault, uploads, and deletes, until it is dead. True if the fault
+    killed it."""
     if "compress" in fault:
         age_blobs(server)
+    if "set_aside" in fault:
+        plant_orphan(server)
     server.environment = {"SYMBOLIZER_FAULT": fault}
     try:
         server.start()
@@ -149,6 +192,13 @@ def kill_at(server, fault, samples):
         except OSError:
             return False
     wait_until(is_over, f"the server to die at {fault}, or everything to be built")
+    if server.process.poll() is None:
+        delete(server, samples[-1])
+    if "set_aside" in fault:  # it takes until the orphan is old enough
+        try:
+            server.wait_for_event("orphans_swept")
+        except RuntimeError:  # the log has ended
+            server.process.wait(service.PATIENCE_S)
     died = server.process.poll() is not None
     return server.kill() == -9 and died
 
@@ -164,6 +214,13 @@ def check_after_restart(server, samples, nothing_visible):
     for sample in samples:
         report = describe(server, sample)
         visible = bool(report.get("objects"))
+        if sample.deletion and not visible:
+            if report["upload"]["state"] != "purged":
+                problems.append(f"{sample.build_id} was deleted by halves: {report}")
+            continue
+        if sample.deletion == "answered":
+            problems.append(f"{sample.build_id} was deleted and is there: {report}")
+        sample.deletion = None
         if sample.finished and not visible:
             problems.append(f"{sample.build_id} was finished and is gone: {report}")
         if visible and nothing_visible:
@@ -178,7 +235,7 @@ def check_after_restart(server, samples, nothing_visible):
             failure = upload(server, sample)
             if failure:
                 problems.append(f"{sample.build_id} cannot be sent again: {failure}")
-    problems += resolves(server, samples)
+    problems += resolves(server, [sample for sample in samples if not sample.deletion])
     # Not before: until then the builds that were interrupted may be running again.
     return problems + [f"left behind: index/tmp/{name}" for name in files_in(server, "index/tmp")]
 
@@ -188,13 +245,17 @@ def kill_once(server, fault, nothing_visible, must_die):
     problems = []
     if not kill_at(server, fault, samples) and must_die:
         problems.append(f"the server did not die at {fault}")
+    if fault.startswith("purge.") and must_die and not samples[-1].deletion:
+        problems.append(f"the server died at {fault} of something else than a deletion")
     temporary = files_in(server, "tmp")
     server.environment = {}
     server.start()
     problems += [f"left behind: tmp/{name}" for name in temporary & files_in(server, "tmp")]
     problems += check_after_restart(server, samples, nothing_visible)
+    if any(sample.deletion for sample in samples):
+        wait_until(lambda: not orphans(server), "the files of what was deleted to go")
     server.kill()
-    return samples, problems
+    return [sample for sample in samples if not sample.deletion], problems
 
 
 def damage(server):
@@ -233,7 +294,9 @@ def main():
     points = fault_points()
     tap.ok(set(BEFORE_COMMIT) <= set(points), "the points of an upload are in the sources",
            str(points))
-    with service.Service(faults=True) as server:
+    tap.ok(any(point.startswith("purge.") for point in points),
+           "the points of a deletion are in the sources", str(points))
+    with service.Service(["--blob-sweep-after", "1s"], faults=True) as server:
         path = service.compile_sample(server.directory)
         Sample.program = {"bytes": service.read_bytes(path),
                           "build_id": service.gnu_build_id(path),

@@ -197,11 +197,16 @@ class Service:
     def channel(self):
         """Connected when it returns. grpcio 1.51 sometimes takes a stale errno for a failed
         connect and fails the first call (UNAVAILABLE, "No such file or directory"); waiting for
-        the connection tries again."""
+        the connection tries again. RuntimeError when the server dies first."""
         import grpc
         channel = grpc_channel(self.ports["grpc"])
         self.channels.append(channel)
-        grpc.channel_ready_future(channel).result(timeout=PATIENCE_S)
+        ready = grpc.channel_ready_future(channel)
+        process = self.process
+        wait_until(lambda: ready.done() or process.poll() is not None, "a gRPC connection")
+        if not ready.done():
+            ready.cancel()
+            raise RuntimeError("the server died before it was connected to")
         return channel
 
     def http(self, method, path, body=None, headers=None):
