@@ -9,7 +9,7 @@
 
 struct answer {
     const struct answer_scope *scope;
-    uint32_t location;
+    struct index_chain chain;
     enum symbol_miss miss;
     bool denied;
     struct index_scratch scratch;
@@ -37,7 +37,7 @@ void answer_free(struct answer *answer) {
 
 void answer_start(struct answer *answer, const struct answer_scope *scope, struct index_hit hit) {
     answer->scope = scope;
-    answer->location = hit.location;
+    answer->chain = hit.chain;
     answer->miss = hit.miss;
     answer->denied = false;
 }
@@ -67,12 +67,12 @@ static bool may_show(struct answer *answer, const struct symbol_frame *frame) {
 static bool next_physical(struct answer *answer, struct symbol_frame *ret_frame) {
     const struct index *index = answer->scope->index;
     struct symbol_frame leaf;
-    if (!index_chain_next(index, &answer->location, &answer->leaf_scratch, &leaf))
+    if (!index_chain_next(index, &answer->chain, &answer->leaf_scratch, &leaf))
         return false;
     bool shown = may_show(answer, &leaf);
     struct symbol_frame physical = leaf;
     struct symbol_frame outer;
-    while (index_chain_next(index, &answer->location, &answer->scratch, &outer)) {
+    while (index_chain_next(index, &answer->chain, &answer->scratch, &outer)) {
         shown &= may_show(answer, &outer);
         physical = outer;
     }
@@ -88,7 +88,7 @@ static bool next_physical(struct answer *answer, struct symbol_frame *ret_frame)
 static bool next_frame(struct answer *answer, struct symbol_frame *ret_frame) {
     if (!answer->scope->inlines)
         return next_physical(answer, ret_frame);
-    while (index_chain_next(answer->scope->index, &answer->location, &answer->scratch, ret_frame))
+    while (index_chain_next(answer->scope->index, &answer->chain, &answer->scratch, ret_frame))
         if (may_show(answer, ret_frame))
             return true;
     return false;

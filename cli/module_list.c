@@ -140,8 +140,7 @@ static enum err resolve_in_index(struct module *module, uint64_t address, struct
         return error_set(error, ERR_NO_MEMORY, "no memory for names");
     index_lookup(module->index, &address, 1, &hit);
     enum err err = ERR_OK;
-    for (uint32_t location = hit.location;
-         err == ERR_OK && index_chain_next(module->index, &location, &scratch, &frame);)
+    while (err == ERR_OK && index_chain_next(module->index, &hit.chain, &scratch, &frame))
         err = add_frame(module, &frame, frames, error);
     return err;
 }

@@ -76,9 +76,20 @@ struct index_segment {
 size_t index_segment_count(const struct index *index);
 struct index_segment index_segment_at(const struct index *index, size_t position);
 
-/* The outcome for one address: a location to walk, or a miss. */
+/* Where a walk over the frames of an answer stands. The fields are the reader's own, except that
+ * `scope` is 0 when no frame is left. */
+struct index_chain {
+    uint32_t scope;
+    uint32_t line;
+    uint32_t file;
+    uint32_t column;
+    uint16_t depth; /* frames that were walked */
+    bool exact;
+};
+
+/* The outcome for one address: frames to walk, or a miss. */
 struct index_hit {
-    uint32_t location;     /* 0 when there is none */
+    struct index_chain chain;
     enum symbol_miss miss; /* NONE, NO_RANGE, NO_LINE or INLINE_UNAVAILABLE */
 };
 
@@ -97,13 +108,13 @@ bool index_interval_next(const struct index *index, struct index_position *posit
                          struct pc_range *ret_range, struct index_hit *ret_hit);
 
 /*
- * Walks a chain, leaf first. Start with *location from a hit; each call yields one frame and moves
- * on; false at the end. At most FRAME_COUNT_MAX frames, also in a damaged file. The spans point
+ * Walks a chain, leaf first. Start with a copy of a hit's; each call yields one frame and moves on;
+ * false at the end. At most FRAME_COUNT_MAX frames, also in a damaged file. The spans point
  * into the index or into `scratch` and live until the next call with the same scratch.
  */
 struct index_scratch {
     char bytes[16384]; /* room for names that are not stored in one piece */
 };
 
-bool index_chain_next(const struct index *index, uint32_t *location, struct index_scratch *scratch,
-                      struct symbol_frame *ret_frame);
+bool index_chain_next(const struct index *index, struct index_chain *chain,
+                      struct index_scratch *scratch, struct symbol_frame *ret_frame);

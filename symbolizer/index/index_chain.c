@@ -43,11 +43,11 @@ static void fill_function(const struct index *index, uint32_t number, struct sym
         index_note_damage(index);
 }
 
-bool index_chain_next(const struct index *index, uint32_t *location, struct index_scratch *scratch,
-                      struct symbol_frame *ret_frame) {
+bool index_chain_next(const struct index *index, struct index_chain *chain,
+                      struct index_scratch *scratch, struct symbol_frame *ret_frame) {
     (void)scratch; /* every string of this version is stored in one piece */
-    uint32_t number = *location;
-    *location = 0;
+    uint32_t number = chain->scope;
+    chain->scope = 0;
     if (number == 0)
         return false;
     if (number > index->sections[FORMAT_LOCATIONS].count) {
@@ -61,6 +61,6 @@ bool index_chain_next(const struct index *index, uint32_t *location, struct inde
         .column = record.column_depth >> FORMAT_DEPTH_BITS,
     };
     fill_function(index, record.function, ret_frame);
-    *location = checked_parent(index, number, record);
+    chain->scope = checked_parent(index, number, record);
     return true;
 }

@@ -95,7 +95,7 @@ static void dump_intervals(const struct index *index, FILE *out) {
         fprintf(out, "0x%" PRIx64 "-0x%" PRIx64 "%s%s\n", range.begin, range.end, miss ? " " : "",
                 miss ? miss : "");
         struct symbol_frame frame;
-        while (index_chain_next(index, &hit.location, &scratch, &frame))
+        while (index_chain_next(index, &hit.chain, &scratch, &frame))
             dump_frame(&frame, out);
     }
 }

@@ -90,10 +90,10 @@ static enum symbol_miss value_miss(uint32_t value) {
 }
 
 bool index_value_hit(const struct index *index, uint32_t value, struct index_hit *ret_hit) {
-    struct index_hit hit = {.location = value & FORMAT_LOCATION_MAX, .miss = value_miss(value)};
-    if (hit.location > index->sections[FORMAT_LOCATIONS].count ||
-        (hit.miss == SYMBOL_MISS_NONE && hit.location == 0) ||
-        (hit.miss == SYMBOL_MISS_NO_RANGE && hit.location != 0))
+    struct index_hit hit = {.chain.scope = value & FORMAT_LOCATION_MAX, .miss = value_miss(value)};
+    if (hit.chain.scope > index->sections[FORMAT_LOCATIONS].count ||
+        (hit.miss == SYMBOL_MISS_NONE && hit.chain.scope == 0) ||
+        (hit.miss == SYMBOL_MISS_NO_RANGE && hit.chain.scope != 0))
         return false;
     *ret_hit = hit;
     return true;
@@ -102,7 +102,7 @@ bool index_value_hit(const struct index *index, uint32_t value, struct index_hit
 static struct index_hit look_up(const struct index *index, const struct format_block *block,
                                 uint64_t pc) {
     uint32_t value = 0;
-    struct index_hit hit = {.location = 0, .miss = SYMBOL_MISS_NO_RANGE};
+    struct index_hit hit = {.miss = SYMBOL_MISS_NO_RANGE};
     if (!find_value(index, block, pc, &value) || !index_value_hit(index, value, &hit))
         index_note_damage(index);
     return hit;
@@ -117,6 +117,6 @@ void index_lookup(const struct index *index, const uint64_t *pcs, size_t count,
         if (!found)
             found = find_block(index, pcs[i], &block);
         ret_hits[i] = found ? look_up(index, &block, pcs[i])
-                            : (struct index_hit){.location = 0, .miss = SYMBOL_MISS_NO_RANGE};
+                            : (struct index_hit){.miss = SYMBOL_MISS_NO_RANGE};
     }
 }

@@ -35,8 +35,7 @@ int main(int argc, char **argv) {
         struct index_scratch scratch;
         struct symbol_frame frame;
         index_lookup(index, &pc, 1, &hit);
-        uint32_t location = hit.location;
-        while (index_chain_next(index, &location, &scratch, &frame))
+        while (index_chain_next(index, &hit.chain, &scratch, &frame))
             frame_text_print(&frame);
         printf("\n");
     }

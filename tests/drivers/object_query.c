@@ -63,9 +63,8 @@ static void ask_index(const struct index *index, uint64_t pc) {
     struct symbol_frame frame;
     struct index_hit hit;
     index_lookup(index, &pc, 1, &hit);
-    uint32_t location = hit.location;
-    while (location && index_chain_next(index, &location, &scratch, &frame))
-        print_frame(&frame, location == 0);
+    while (index_chain_next(index, &hit.chain, &scratch, &frame))
+        print_frame(&frame, hit.chain.scope == 0);
     print_miss(hit.miss);
 }
 

@@ -30,9 +30,9 @@ static void walk(const struct index *index) {
         assert(range.begin >= end && range.begin < range.end);
         end = range.end;
         index_lookup(index, &range.begin, 1, &asked);
-        assert(asked.location == hit.location && asked.miss == hit.miss);
-        assert(hit.location != 0);
-        for (uint32_t at = hit.location; at && index_chain_next(index, &at, &scratch, &frame);)
+        assert(asked.chain.scope == hit.chain.scope && asked.miss == hit.miss);
+        assert(hit.chain.scope != 0);
+        while (index_chain_next(index, &hit.chain, &scratch, &frame))
             assert(frame.origin != SYMBOL_ORIGIN_NONE);
     }
     assert(index_damage_count(index) == 0);

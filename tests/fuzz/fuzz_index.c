@@ -43,11 +43,11 @@ static void touch(struct span text) {
     (void)ends;
 }
 
-static unsigned walk_chain(const struct index *index, uint32_t location) {
+static unsigned walk_chain(const struct index *index, struct index_chain chain) {
     struct index_scratch scratch;
     struct symbol_frame frame;
     unsigned frames = 0;
-    while (index_chain_next(index, &location, &scratch, &frame)) {
+    while (index_chain_next(index, &chain, &scratch, &frame)) {
         assert(++frames <= FRAME_COUNT_MAX);
         touch(frame.name);
         touch(frame.file);
@@ -63,7 +63,7 @@ static void check_interval(const struct index *index, struct pc_range range, str
     assert(range.begin < range.end);
     index_lookup(index, pcs, 2, hits);
     for (unsigned i = 0; i < 2 && sound; i++)
-        assert(hits[i].location == hit.location && hits[i].miss == hit.miss);
+        assert(hits[i].chain.scope == hit.chain.scope && hits[i].miss == hit.miss);
 }
 
 static void survey(const struct index *index, bool sound) {
@@ -75,12 +75,12 @@ static void survey(const struct index *index, bool sound) {
                          index_interval_next(index, &position, &range, &hit);
          i++) {
         check_interval(index, range, hit, sound);
-        frames += walk_chain(index, hit.location);
+        frames += walk_chain(index, hit.chain);
     }
     for (unsigned bit = 0; bit < 64; bit++) {
         uint64_t pc = (uint64_t)0x1fff << bit;
         index_lookup(index, &pc, 1, &hit);
-        walk_chain(index, hit.location);
+        walk_chain(index, hit.chain);
     }
     struct index_summary summary;
     index_summary_read(index, &summary);

@@ -165,9 +165,8 @@ static void print_answer(const struct index *index, uint64_t pc, struct buffer *
     struct index_hit hit;
     struct symbol_frame frame;
     index_lookup(index, &pc, 1, &hit);
-    uint32_t location = hit.location;
     const char *separator = "";
-    while (location && index_chain_next(index, &location, &scratch, &frame)) {
+    while (index_chain_next(index, &hit.chain, &scratch, &frame)) {
         buffer_append_cstr(text, separator);
         print_frame(text, &frame);
         separator = " < ";

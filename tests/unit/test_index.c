@@ -36,17 +36,17 @@ static uint64_t section_offset(const char *bytes, enum format_section_kind kind)
     return le64toh(entry.offset);
 }
 
-static struct symbol_frame next_frame(const struct index *index, uint32_t *location) {
+static struct symbol_frame next_frame(const struct index *index, struct index_chain *chain) {
     struct index_scratch scratch;
     struct symbol_frame frame = {0};
-    assert_true(index_chain_next(index, location, &scratch, &frame));
+    assert_true(index_chain_next(index, chain, &scratch, &frame));
     return frame;
 }
 
-static uint32_t location_at(const struct index *index, uint64_t pc) {
+static struct index_chain chain_at(const struct index *index, uint64_t pc) {
     struct index_hit hit;
     index_lookup(index, &pc, 1, &hit);
-    return hit.location;
+    return hit.chain;
 }
 
 static void the_example_reads_back(void **state) {
@@ -58,22 +58,22 @@ static void the_example_reads_back(void **state) {
     index_lookup(index, pcs, ARRAY_SIZE(pcs), hits);
     assert_int_equal(hits[0].miss, SYMBOL_MISS_NO_LINE);
     assert_int_equal(hits[1].miss, SYMBOL_MISS_NONE);
-    assert_int_equal(hits[1].location, hits[2].location);
+    assert_int_equal(hits[1].chain.scope, hits[2].chain.scope);
     assert_int_equal(hits[3].miss, SYMBOL_MISS_NONE);
     for (size_t i = 4; i < ARRAY_SIZE(pcs); i++) {
         assert_int_equal(hits[i].miss, SYMBOL_MISS_NO_RANGE);
-        assert_int_equal(hits[i].location, 0);
+        assert_int_equal(hits[i].chain.scope, 0);
     }
-    uint32_t location = hits[1].location;
-    struct symbol_frame leaf = next_frame(index, &location);
+    struct index_chain chain = hits[1].chain;
+    struct symbol_frame leaf = next_frame(index, &chain);
     assert_true(span_equal_cstr(leaf.name, "twice") && span_equal_cstr(leaf.file, "a.h"));
     assert_int_equal(leaf.line, 2);
     assert_false(leaf.has_entry_pc);
-    struct symbol_frame caller = next_frame(index, &location);
+    struct symbol_frame caller = next_frame(index, &chain);
     assert_true(span_equal_cstr(caller.name, "main") && span_equal_cstr(caller.file, "a.c"));
     assert_true(caller.line == 5 && caller.column == 9 && caller.start_line == 3);
     assert_true(caller.has_entry_pc && caller.entry_pc == 0x401000);
-    assert_int_equal(location, 0);
+    assert_int_equal(chain.scope, 0);
     index_free(index);
     free((void *)bytes.data);
 }
@@ -115,7 +115,7 @@ static void a_file_opens_like_its_bytes(void **state) {
     fd_close(fd);
     assert_int_equal(index_size(index), bytes.size);
     assert_int_equal(index_verify(index, &error), ERR_OK);
-    assert_int_not_equal(location_at(index, 0x401000), 0);
+    assert_int_not_equal(chain_at(index, 0x401000).scope, 0);
     index_free(index);
     free((void *)bytes.data);
 }
@@ -126,8 +126,8 @@ static void bytes_may_lie_at_any_address(void **state) {
     char *moved = malloc(bytes.size + 1);
     memcpy(moved + 1, bytes.data, bytes.size);
     struct index *index = open_sound(span_of(moved + 1, bytes.size));
-    uint32_t location = location_at(index, 0x1000 + 2 * 33);
-    assert_int_equal(next_frame(index, &location).line, 34);
+    struct index_chain chain = chain_at(index, 0x1000 + 2 * 33);
+    assert_int_equal(next_frame(index, &chain).line, 34);
     index_free(index);
     free(moved);
     free((void *)bytes.data);
@@ -186,8 +186,8 @@ static bool survey(const struct index *index, uint64_t first, size_t count) {
         struct index_scratch scratch;
         struct symbol_frame frame;
         unsigned frames = 0;
-        uint32_t location = location_at(index, first + i);
-        while (index_chain_next(index, &location, &scratch, &frame)) {
+        struct index_chain chain = chain_at(index, first + i);
+        while (index_chain_next(index, &chain, &scratch, &frame)) {
             /* Touched, so that a sanitizer sees a span that leaves the file. */
             if (frame.name.size)
                 assert_true(frame.name.data[0] + frame.name.data[frame.name.size - 1] < 512);
@@ -264,9 +264,9 @@ static void a_chain_that_leads_back_to_itself_ends(void **state) {
     assert_int_equal(index_open_memory(span_of(cyclic, bytes.size), &index, &error), ERR_OK);
     assert_int_equal(index_verify(index, &error), ERR_MALFORMED);
     assert_string_equal(error.text, "symbol index, section locations: record 2 is damaged");
-    uint32_t location = location_at(index, 0x401008);
-    assert_true(span_equal_cstr(next_frame(index, &location).name, "twice"));
-    assert_int_equal(location, 0);
+    struct index_chain chain = chain_at(index, 0x401008);
+    assert_true(span_equal_cstr(next_frame(index, &chain).name, "twice"));
+    assert_int_equal(chain.scope, 0);
     assert_int_equal(index_damage_count(index), 1);
     index_free(index);
     free(cyclic);
@@ -279,11 +279,11 @@ static void a_location_that_is_none_yields_no_frame(void **state) {
     struct index *index = open_sound(bytes);
     struct index_scratch scratch;
     struct symbol_frame frame;
-    uint32_t location = 0;
-    assert_false(index_chain_next(index, &location, &scratch, &frame));
-    location = 5;
-    assert_false(index_chain_next(index, &location, &scratch, &frame));
-    assert_int_equal(location, 0);
+    struct index_chain chain = {0};
+    assert_false(index_chain_next(index, &chain, &scratch, &frame));
+    chain.scope = 5;
+    assert_false(index_chain_next(index, &chain, &scratch, &frame));
+    assert_int_equal(chain.scope, 0);
     index_free(index);
     free((void *)bytes.data);
 }
@@ -321,9 +321,9 @@ static void strings_may_lie_beyond_4_gib(void **state) {
     assert_int_equal(fd_write_all(fd, bytes + moved, example.size - moved, &error), ERR_OK);
     struct index *index = NULL;
     assert_int_equal(index_open_fd(fd, &index, &error), ERR_OK);
-    uint32_t location = location_at(index, 0x401008);
-    assert_true(span_equal_cstr(next_frame(index, &location).name, "twice"));
-    assert_true(next_frame(index, &location).name.size == by + 4);
+    struct index_chain chain = chain_at(index, 0x401008);
+    assert_true(span_equal_cstr(next_frame(index, &chain).name, "twice"));
+    assert_true(next_frame(index, &chain).name.size == by + 4);
     assert_int_equal(index_damage_count(index), 0);
     index_free(index);
     free(bytes);

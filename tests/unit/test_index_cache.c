@@ -106,7 +106,7 @@ static void assert_answers(const struct index_handle *handle) {
     const uint64_t pc = 0x1000;
     struct index_hit hit;
     index_lookup(index_handle_index(handle), &pc, 1, &hit);
-    assert_int_not_equal(hit.location, 0);
+    assert_int_not_equal(hit.chain.scope, 0);
 }
 
 static struct index_cache_stats stats_of(struct fixture *f) {

@@ -67,7 +67,7 @@ static struct index_hit hit_at(const struct index *index, uint64_t pc) {
 static void assert_hit(const struct index *index, uint64_t pc, uint32_t location,
                        enum symbol_miss miss) {
     struct index_hit hit = hit_at(index, pc);
-    assert_int_equal(hit.location, location);
+    assert_int_equal(hit.chain.scope, location);
     assert_int_equal(hit.miss, miss);
 }
 
@@ -214,8 +214,8 @@ static void a_chain_of_the_greatest_depth_comes_back_whole(void **state) {
     struct index_scratch scratch;
     struct symbol_frame frame;
     uint32_t line = FRAME_COUNT_MAX;
-    location = hit_at(index, 0x1000).location;
-    for (; index_chain_next(index, &location, &scratch, &frame); line--) {
+    struct index_chain chain = hit_at(index, 0x1000).chain;
+    for (; index_chain_next(index, &chain, &scratch, &frame); line--) {
         assert_int_equal(frame.line, line);
         assert_true(span_equal_cstr(frame.name, "f"));
     }
@@ -251,8 +251,8 @@ static void a_frame_keeps_what_was_written(void **state) {
     struct index *index = open_bytes(bytes);
     struct index_scratch scratch;
     struct symbol_frame frame;
-    number = hit_at(index, 8).location;
-    assert_true(index_chain_next(index, &number, &scratch, &frame));
+    struct index_chain chain = hit_at(index, 8).chain;
+    assert_true(index_chain_next(index, &chain, &scratch, &frame));
     assert_true(span_equal(frame.name, function.name));
     assert_true(span_equal_cstr(frame.file, "y.c"));
     assert_true(span_equal_cstr(frame.start_file, "/src/x.h"));
@@ -262,10 +262,10 @@ static void a_frame_keeps_what_was_written(void **state) {
     assert_int_equal(frame.flags, SYMBOL_DEMANGLES | SYMBOL_WRAPPER);
     assert_int_equal(frame.origin, SYMBOL_ORIGIN_GOPCLNTAB);
     assert_true(frame.has_entry_pc && frame.entry_pc == 0);
-    assert_false(index_chain_next(index, &number, &scratch, &frame));
+    assert_false(index_chain_next(index, &chain, &scratch, &frame));
     assert_int_equal(hit_at(index, 9).miss, SYMBOL_MISS_INLINE_UNAVAILABLE);
-    number = hit_at(index, 9).location;
-    assert_true(index_chain_next(index, &number, &scratch, &frame));
+    chain = hit_at(index, 9).chain;
+    assert_true(index_chain_next(index, &chain, &scratch, &frame));
     assert_int_equal(frame.column, 0);
     index_free(index);
     free((void *)bytes.data);
@@ -438,14 +438,14 @@ static void assert_chain(const struct index *index, const struct model_interval 
     struct index_scratch scratch;
     struct symbol_frame frame;
     char name[16];
-    uint32_t location = model->location;
+    struct index_chain chain = {.scope = model->location};
     for (uint32_t i = 0; i < model->depth; i++) {
-        assert_true(index_chain_next(index, &location, &scratch, &frame));
+        assert_true(index_chain_next(index, &chain, &scratch, &frame));
         assert_int_equal(frame.line, model->lines[i]);
         snprintf(name, sizeof(name), "f%u", model->lines[i] % 20);
         assert_true(span_equal_cstr(frame.name, name));
     }
-    assert_false(index_chain_next(index, &location, &scratch, &frame));
+    assert_false(index_chain_next(index, &chain, &scratch, &frame));
 }
 
 #define MODEL_COUNT 3000
@@ -463,7 +463,7 @@ static void assert_model(const struct index *index, const struct model_interval 
         struct index_hit hits[5];
         index_lookup(index, pcs, 5, hits);
         for (size_t j = 0; j < 3; j++) {
-            assert_int_equal(hits[j].location, model[i].location);
+            assert_int_equal(hits[j].chain.scope, model[i].location);
             assert_int_equal(hits[j].miss, model[i].miss);
         }
         bool gap_after = i + 1 == MODEL_COUNT || model[i + 1].range.begin > pcs[3];
@@ -483,7 +483,7 @@ static void assert_walk(const struct index *index, const struct model_interval *
         /* The writer has joined neighbours with the same answer. */
         assert_true(i < MODEL_COUNT && range.begin == model[i].range.begin);
         while (i < MODEL_COUNT && model[i].range.end <= range.end) {
-            assert_int_equal(hit.location, model[i].location);
+            assert_int_equal(hit.chain.scope, model[i].location);
             assert_int_equal(hit.miss, model[i].miss);
             i++;
         }
