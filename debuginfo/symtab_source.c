@@ -4,6 +4,7 @@
 
 #include "debuginfo/elf_minidebug.h"
 #include "debuginfo/elf_symbols.h"
+#include "debuginfo/frame_table.h"
 #include "debuginfo/symbol_winners.h"
 
 /* The tables of one file, the better ones first. */
@@ -191,33 +192,69 @@ static uint64_t extent_end(const struct elf_file *file, uint64_t pc) {
     return low < count ? extents[low].end : UINT64_MAX;
 }
 
-static void settle_end(const struct symtab_source *source, const uint64_t *begins,
+/* What bounds symbols that do not say how far they reach. */
+struct bounds {
+    uint64_t *begins; /* of all candidates, ascending */
+    size_t count;
+    struct frame_table *frames; /* NULL: the file has none, or nobody needs them */
+};
+
+static void bounds_clear(struct bounds *bounds) {
+    free(bounds->begins);
+    frame_table_free(bounds->frames);
+}
+
+/* In .symtab to the next symbol or the next FDE. In .dynsym, which shows a few of the functions
+ * only, what follows is not known to be the symbol's code unless its own FDE says so. */
+static uint64_t sizeless_end(const struct bounds *bounds, const struct symbol_candidate *candidate,
+                             uint64_t limit) {
+    uint64_t end = next_above(bounds->begins, bounds->count, candidate->begin);
+    struct pc_range frame = {0};
+    uint64_t next_frame;
+    if (candidate->origin == SYMBOL_ORIGIN_DYNSYM) {
+        if (!bounds->frames || !frame_table_find(bounds->frames, candidate->begin, &frame))
+            return candidate->begin + 1;
+        return frame.end < end ? frame.end : end;
+    }
+    if (bounds->frames && frame_table_next(bounds->frames, candidate->begin, &next_frame) &&
+        next_frame < end)
+        end = next_frame;
+    return end == UINT64_MAX && limit == UINT64_MAX ? candidate->begin + 1 : end;
+}
+
+static void settle_end(const struct symtab_source *source, const struct bounds *bounds,
                        struct symbol_candidate *candidate) {
     uint64_t limit = extent_end(source->file, candidate->begin);
-    if (candidate->kind == SYMBOL_KIND_SIZELESS) {
-        uint64_t next = next_above(begins, source->candidate_count, candidate->begin);
-        bool is_bounded = next != UINT64_MAX || limit != UINT64_MAX;
-        /* .dynsym shows a few of the functions only: what follows one of them is not its code. */
-        if (candidate->origin == SYMBOL_ORIGIN_DYNSYM || !is_bounded)
-            candidate->end = candidate->begin + 1;
-        else
-            candidate->end = next;
-    }
+    if (candidate->kind == SYMBOL_KIND_SIZELESS)
+        candidate->end = sizeless_end(bounds, candidate, limit);
     if (candidate->end > limit)
         candidate->end = limit;
 }
 
-static enum err settle_ends(struct symtab_source *source, struct error *error) {
+static enum err find_bounds(struct symtab_source *source, struct elf_file *file,
+                            struct bounds *bounds, struct error *error) {
     size_t count = source->candidate_count;
-    CLEANUP(cleanup_free) uint64_t *begins = calloc(count ? count : 1, sizeof(*begins));
-    if (!begins)
+    bounds->begins = calloc(count ? count : 1, sizeof(*bounds->begins));
+    if (!bounds->begins)
         return error_set(error, ERR_NO_MEMORY, "no memory for %zu symbols", count);
-    for (size_t i = 0; i < count; i++)
-        begins[i] = source->candidates[i].begin;
-    qsort(begins, count, sizeof(*begins), compare_addresses);
-    for (size_t i = 0; i < count; i++)
-        settle_end(source, begins, &source->candidates[i]);
-    return ERR_OK;
+    bounds->count = count;
+    bool any_sizeless = false;
+    for (size_t i = 0; i < count; i++) {
+        bounds->begins[i] = source->candidates[i].begin;
+        any_sizeless |= source->candidates[i].kind == SYMBOL_KIND_SIZELESS;
+    }
+    qsort(bounds->begins, count, sizeof(*bounds->begins), compare_addresses);
+    enum err err = any_sizeless ? frame_table_new(file, &bounds->frames, error) : ERR_OK;
+    return err == ERR_NOT_FOUND ? ERR_OK : err;
+}
+
+static enum err settle_ends(struct symtab_source *source, struct elf_file *file,
+                            struct error *error) {
+    CLEANUP(bounds_clear) struct bounds bounds = {0};
+    enum err err = find_bounds(source, file, &bounds, error);
+    for (size_t i = 0; !err && i < source->candidate_count; i++)
+        settle_end(source, &bounds, &source->candidates[i]);
+    return err;
 }
 
 /* --- the source --------------------------------------------------------------------------------
@@ -300,7 +337,7 @@ enum err symtab_source_new(struct elf_file *file, struct symbol_source **ret_sou
     for (int table = 0; !err && table < TABLE_COUNT; table++)
         err = collect(source, file, (enum table)table, error);
     if (!err)
-        err = settle_ends(source, error);
+        err = settle_ends(source, file, error);
     if (!err)
         err = symbol_winners_choose(source->candidates, source->candidate_count, &source->winners,
                                     &source->winner_count, error);

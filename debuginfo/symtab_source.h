@@ -4,9 +4,10 @@
  * executable extents; classified by address, not by section index; never TLS, ABS, SECTION, FILE,
  * OBJECT, undefined, mapping symbols ($a $t $d $x) or .L labels; sized symbols win over sizeless,
  * containing ones over preceding; nothing answers beyond st_size; a sizeless symbol reaches to the
- * next symbol or the end of its extent in .symtab and answers nothing beyond its first byte in
- * .dynsym; global over local, then weak; @VERSION is stripped; bit 0 of ARM functions is cleared;
- * SHN_XINDEX is understood.
+ * next symbol, FDE or end of its extent in .symtab; in .dynsym, which shows a few functions only,
+ * to the end of its own FDE, or answers nothing beyond its first byte where it has none; global
+ * over local, then weak; @VERSION is stripped; bit 0 of ARM functions is cleared; SHN_XINDEX is
+ * understood.
  */
 #pragma once
 

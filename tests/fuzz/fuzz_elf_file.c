@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "debuginfo/contents.h"
+#include "debuginfo/frame_table.h"
 #include "debuginfo/identity.h"
 #include "debuginfo/symtab_source.h"
 
@@ -51,6 +52,25 @@ static void check_extents(const struct elf_file *file) {
         assert(i == 0 || extents[i - 1].end <= extents[i].begin);
         assert(elf_file_is_executable(file, extents[i].begin));
         assert(elf_file_is_executable(file, extents[i].end - 1));
+    }
+}
+
+/* --- frames -------------------------------------------------------------------------------------
+ */
+
+static void check_frames(struct elf_file *file) {
+    CLEANUP(cleanup_frame_table) struct frame_table *table = NULL;
+    struct error error = {0};
+    if (frame_table_new(file, &table, &error))
+        return;
+    uint64_t pc = 0;
+    uint64_t begin;
+    for (int i = 0; i < 1000 && frame_table_next(table, pc, &begin); i++) {
+        assert(begin > pc);
+        struct pc_range range;
+        if (frame_table_find(table, begin, &range))
+            assert(range.begin <= begin && begin < range.end);
+        pc = begin;
     }
 }
 
@@ -136,6 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct elf_contents contents;
     elf_contents_read(file, &contents);
     check_extents(file);
+    check_frames(file);
     check_symbols(file, &contents);
     check_debug_elf(file);
     check_sections(file);

@@ -308,7 +308,7 @@ static void an_untyped_symbol_fills_what_functions_leave(void **state) {
                          "1300-1301 stop @1300 symtab\n");
 }
 
-static void a_sizeless_dynamic_symbol_answers_its_first_byte_only(void **state) {
+static void a_sizeless_dynamic_symbol_without_fde_answers_its_first_byte_only(void **state) {
     (void)state;
     static const struct elf_image_symbol dynamic[] = {
         {"OPENSSL_sparse", 0x1000, 0, STB_GLOBAL, STT_FUNC, 1},
@@ -484,7 +484,7 @@ int main(void) {
         cmocka_unit_test(a_sizeless_symbol_reaches_to_the_next_or_to_the_end_of_its_section),
         cmocka_unit_test(a_label_inside_a_function_is_no_function),
         cmocka_unit_test(an_untyped_symbol_fills_what_functions_leave),
-        cmocka_unit_test(a_sizeless_dynamic_symbol_answers_its_first_byte_only),
+        cmocka_unit_test(a_sizeless_dynamic_symbol_without_fde_answers_its_first_byte_only),
         cmocka_unit_test(both_tables_are_one_source_and_symtab_is_preferred),
         cmocka_unit_test(symbols_of_a_file_as_agents_leave_it_answer),
         cmocka_unit_test(without_known_extents_a_last_sizeless_symbol_answers_one_byte),
