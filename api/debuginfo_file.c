@@ -66,14 +66,57 @@ static enum err find_file(struct http_exchange *exchange, struct catalog *catalo
     return err;
 }
 
+/* --- what is no longer what it was ----------------------------------------------------------- */
+
+struct check {
+    struct ingest *ingest;
+    struct digest digest;
+};
+
+static void run_check(void *argument) {
+    CLEANUP(cleanup_free) struct check *check = argument;
+    struct error ignored;
+    ingest_check_file(check->ingest, &check->digest, &ignored);
+}
+
+/* Later, on a thread that may wait. When there is no room for it, the next one who asks for the
+ * file finds it too. */
+static void note_loss(const struct debuginfo_files *files, const struct digest *digest) {
+    struct error ignored;
+    struct check *check = malloc(sizeof(*check));
+    if (!check)
+        return;
+    *check = (struct check){files->ingest, *digest};
+    if (task_pool_submit(files->pool, run_check, check, &ignored) != ERR_OK)
+        free(check);
+}
+
 /* --- its bytes ------------------------------------------------------------------------------ */
 
 struct file_stream {
     struct http_stream stream; /* first: it is what the exchange knows */
+    const struct debuginfo_files *files;
+    struct digest digest;
     struct blob_reader *reader;
     uint64_t offset;
     uint64_t left;
+    bool whole; /* all bytes pass by, and are hashed */
+    struct hash_sha256 hash;
 };
+
+/* Before the last piece is handed out: who gets all bytes may rely on them. */
+static enum err check_whole(struct file_stream *file, const char *piece, size_t size,
+                            struct error *error) {
+    if (!file->whole)
+        return ERR_OK;
+    hash_sha256_update(&file->hash, piece, size);
+    if (file->left > size)
+        return ERR_OK;
+    struct digest actual = hash_sha256_final(&file->hash);
+    if (digest_equal(&actual, &file->digest))
+        return ERR_OK;
+    return error_set(error, ERR_DAMAGED, "the stored file is damaged");
+}
 
 static enum err render(struct http_stream *stream, struct buffer *out, bool *ret_end,
                        struct error *error) {
@@ -85,6 +128,10 @@ static enum err render(struct http_stream *stream, struct buffer *out, bool *ret
     if (!room)
         return error_set(error, ERR_NO_MEMORY, "no memory for a piece of a file");
     enum err err = blob_reader_read(file->reader, file->offset, room, size, error);
+    if (err == ERR_OK)
+        err = check_whole(file, room, size, error);
+    if (err == ERR_DAMAGED)
+        note_loss(file->files, &file->digest);
     if (err != ERR_OK)
         return err;
     out->size += size;
@@ -102,19 +149,54 @@ static void free_file(struct http_stream *stream) {
 
 static const struct http_stream_ops file_ops = {render, free_file};
 
-static void send_range(struct http_exchange *exchange, struct blob_reader *opened,
+/* Takes the reader, also when there is no memory. */
+static struct file_stream *new_stream(const struct debuginfo_files *files,
+                                      const struct digest *digest, struct blob_reader *opened,
+                                      const struct http_range *range) {
+    CLEANUP(cleanup_blob_reader) struct blob_reader *reader = opened;
+    struct file_stream *file = calloc(1, sizeof(*file));
+    if (!file)
+        return NULL;
+    *file = (struct file_stream){
+        .stream = {&file_ops},
+        .files = files,
+        .digest = *digest,
+        .offset = range->offset,
+        .left = range->size,
+        .whole = range->size == blob_reader_size(reader),
+    };
+    file->reader = TAKE(reader);
+    hash_sha256_init(&file->hash);
+    return file;
+}
+
+/* The parts of a file that all bytes do not pass by of are checked before. */
+static enum err check_part(const struct debuginfo_files *files, const struct digest *digest,
+                           struct blob_reader *reader, const struct http_range *range,
+                           struct error *error) {
+    if (range->size == blob_reader_size(reader))
+        return ERR_OK;
+    enum err err = blob_reader_check(reader, error);
+    if (err == ERR_DAMAGED)
+        note_loss(files, digest);
+    return err;
+}
+
+static void send_range(struct http_exchange *exchange, const struct debuginfo_files *files,
+                       const struct digest *digest, struct blob_reader *opened,
                        const struct http_range *range) {
     CLEANUP(cleanup_blob_reader) struct blob_reader *reader = opened;
     char text[96];
     uint64_t total = blob_reader_size(reader);
-    struct file_stream *file = calloc(1, sizeof(*file));
     struct error error;
-    if (!file) {
-        error_set(&error, ERR_NO_MEMORY, "no memory for a file");
+    struct file_stream *file = NULL;
+    enum err err = check_part(files, digest, reader, range, &error);
+    if (err == ERR_OK && !(file = new_stream(files, digest, TAKE(reader), range)))
+        err = error_set(&error, ERR_NO_MEMORY, "no memory for a file");
+    if (err != ERR_OK) {
         http_exchange_fail(exchange, &error);
         return;
     }
-    *file = (struct file_stream){{&file_ops}, TAKE(reader), range->offset, range->size};
     http_exchange_add_header(exchange, "Accept-Ranges", "bytes");
     if (range->kind == HTTP_RANGE_PART) {
         snprintf(text, sizeof(text), "bytes %llu-%llu/%llu", (unsigned long long)range->offset,
@@ -132,8 +214,8 @@ static void refuse_range(struct http_exchange *exchange, uint64_t total) {
     http_exchange_refuse(exchange, 416, "range_not_satisfiable", "the range is past the end", NULL);
 }
 
-static void send_file(struct http_exchange *exchange, struct blob_reader *opened,
-                      const char *etag) {
+static void send_file(struct http_exchange *exchange, const struct debuginfo_files *files,
+                      const struct digest *digest, struct blob_reader *opened, const char *etag) {
     CLEANUP(cleanup_blob_reader) struct blob_reader *reader = opened;
     const char *condition = http_exchange_header(exchange, "If-Range");
     bool applies = !condition || http_etag_matches(condition, etag);
@@ -143,20 +225,27 @@ static void send_file(struct http_exchange *exchange, struct blob_reader *opened
     if (range.kind == HTTP_RANGE_UNSATISFIABLE)
         refuse_range(exchange, total);
     else
-        send_range(exchange, TAKE(reader), &range);
+        send_range(exchange, files, digest, TAKE(reader), &range);
 }
 
-void debuginfo_file_answer(struct http_exchange *exchange, struct catalog *catalog,
-                           struct blob_store *blobs) {
+static enum err open_file(const struct debuginfo_files *files, const struct digest *digest,
+                          struct blob_reader **ret_reader, struct error *error) {
+    enum err err = blob_reader_open(files->blobs, digest, ret_reader, error);
+    if (err == ERR_NOT_FOUND || err == ERR_DAMAGED)
+        note_loss(files, digest);
+    return err == ERR_NOT_FOUND ? error_set(error, err, "the stored file is lost") : err;
+}
+
+void debuginfo_file_answer(struct http_exchange *exchange, const struct debuginfo_files *files) {
     char hex[DIGEST_HEX_SIZE];
     char etag[ETAG_SIZE];
     struct object_row object;
     struct blob_reader *reader = NULL;
     struct buffer nothing = {0};
     struct error error;
-    enum err err = find_file(exchange, catalog, &object, &error);
+    enum err err = find_file(exchange, files->catalog, &object, &error);
     if (err == ERR_OK)
-        err = blob_reader_open(blobs, &object.digest, &reader, &error);
+        err = open_file(files, &object.digest, &reader, &error);
     if (err != ERR_OK) {
         http_exchange_fail(exchange, &error);
         return;
@@ -167,7 +256,7 @@ void debuginfo_file_answer(struct http_exchange *exchange, struct catalog *catal
     /* It may be kept, but what was deleted must not be shown again. */
     http_exchange_add_header(exchange, "Cache-Control", "private, no-cache");
     if (!http_etag_matches(http_exchange_header(exchange, "If-None-Match"), etag)) {
-        send_file(exchange, reader, etag);
+        send_file(exchange, files, &object.digest, reader, etag);
         return;
     }
     blob_reader_free(reader);

@@ -28,6 +28,7 @@ static const struct error_mapping mappings[ERR_COUNT] = {
     [ERR_DENIED] = {GRPC_PERMISSION_DENIED, 403},
     /* The input killed a parser, or our own logic broke: asking again at once would do so again. */
     [ERR_KILLED] = {GRPC_INTERNAL, 500},
+    [ERR_DAMAGED] = {GRPC_DATA_LOSS, 500},
     [ERR_INTERNAL] = {GRPC_INTERNAL, 500},
 };
 

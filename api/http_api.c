@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "api/debuginfo_delete.h"
-#include "api/debuginfo_file.h"
 #include "api/debuginfo_list.h"
 #include "api/debuginfo_query.h"
 #include "api/debuginfo_report.h"
@@ -153,7 +152,7 @@ static void handle_upload(struct http_exchange *exchange, void *argument) {
 
 static void handle_file(struct http_exchange *exchange, void *argument) {
     const struct http_api *api = argument;
-    debuginfo_file_answer(exchange, api->resolver.catalog, api->blobs);
+    debuginfo_file_answer(exchange, &api->files);
 }
 
 static void handle_delete(struct http_exchange *exchange, void *argument) {
@@ -218,7 +217,10 @@ static const struct http_route routes[] = {
      .prepare = prepare_upload_of_id,
      .handler = handle_upload,
      .waits = true},
-    {.method = "GET", .path = "/v1/debuginfo/{build_id}/file", .handler = handle_file},
+    {.method = "GET",
+     .path = "/v1/debuginfo/{build_id}/file",
+     .handler = handle_file,
+     .waits = true},
     {.method = "DELETE",
      .path = "/v1/debuginfo/{build_id}",
      .handler = handle_delete,

@@ -8,13 +8,13 @@
 #pragma once
 
 #include "api/build_waiter.h"
+#include "api/debuginfo_file.h"
 #include "api/http_server.h"
 #include "api/http_upload.h"
 #include "api/metrics.h"
 #include "api/module_resolver.h"
 #include "api/signed_upload.h"
 #include "base/log.h"
-#include "cache/blob_store.h"
 
 /* All borrowed. */
 struct http_api {
@@ -22,7 +22,7 @@ struct http_api {
     struct build_waiter *waiter;
     struct task_pool *pool;
     struct ingest *ingest;
-    struct blob_store *blobs;
+    struct debuginfo_files files;
     struct signed_upload_config signed_uploads;
     struct http_upload_config uploads;
     struct metrics *metrics;

@@ -108,6 +108,15 @@ static void render_compactor(const struct metrics_snapshot *snapshot, struct buf
             stats->stored_size);
 }
 
+static void render_losses(const struct metrics_snapshot *snapshot, struct buffer *text) {
+    describe(text, "stored_files_lost_total", "counter",
+             "Stored files that were found to be lost, and are asked for again.");
+    labelled(text, "stored_files_lost_total", "reason", "missing",
+             snapshot->builds.files_missing + snapshot->ingest.files_missing);
+    labelled(text, "stored_files_lost_total", "reason", "damaged",
+             snapshot->builds.files_damaged + snapshot->ingest.files_damaged);
+}
+
 static void render_orphans(const struct metrics_snapshot *snapshot, struct buffer *text) {
     const struct orphan_sweep_result *stats = &snapshot->orphans;
     describe(text, "orphans_total", "counter", "Files that the catalog does not name, by outcome.");
@@ -184,6 +193,7 @@ void metrics_render(const struct metrics *metrics, const struct metrics_snapshot
     render_indexes(snapshot, ret_text);
     render_catalog(snapshot, ret_text);
     render_compactor(snapshot, ret_text);
+    render_losses(snapshot, ret_text);
     render_orphans(snapshot, ret_text);
     render_lookups(metrics, ret_text);
     render_requests(metrics, snapshot, ret_text);

@@ -147,10 +147,21 @@ static enum err open_sweeper(struct server *server, struct error *error) {
                               &server->sweeper, error);
 }
 
+/* A failure shows in the metrics of the catalog, and the file will be found again. */
+static void check_file(void *argument, const struct digest *digest) {
+    const struct server *server = argument;
+    struct error ignored;
+    ingest_check_file(server->ingest, digest, &ignored);
+}
+
 /* The compactor comes last: opening ingest empties tmp/, in which it works. */
 static enum err open_ingest(struct server *server, struct error *error) {
     const struct server_options *options = server->options;
-    struct blob_compactor_config compactor = {.age_min_ms = options->blob_compress_after_ms};
+    struct blob_compactor_config compactor = {
+        .age_min_ms = options->blob_compress_after_ms,
+        .found_damaged = check_file,
+        .argument = server,
+    };
     struct build_queue_config builds = {.worker_count = options->worker_count};
     struct ingest_config ingest = {.upload_size_max = options->upload_size_max,
                                    .stale_after_ms = options->upload_stale_ms,
@@ -237,7 +248,7 @@ static enum err open_http(struct server *server, struct error *error) {
         .metrics = server->metrics,
         .sources = metrics_sources(server),
         .log = server->log,
-        .blobs = server->blobs,
+        .files = {server->catalog, server->blobs, server->ingest, server->uploads},
         .uploads = {server->ingest, &server->api.resolver, server->uploads},
         .access_log = server->options->http_access_log,
     };

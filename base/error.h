@@ -25,6 +25,7 @@ enum err {
     ERR_UNIMPLEMENTED,
     ERR_DENIED,   /* well-formed, but the asker may not */
     ERR_KILLED,   /* a worker process died or was killed */
+    ERR_DAMAGED,  /* what is stored here is no longer what was stored */
     ERR_INTERNAL, /* our own invariant broke in a way we can still report */
     ERR_COUNT,
 };

@@ -69,6 +69,8 @@ static enum err compress(const struct look *look, const struct digest *digest,
         note_result(compactor, &result);
     else if (err != ERR_CANCELLED && err != ERR_NOT_FOUND)
         note_failure(compactor, error);
+    if (err == ERR_DAMAGED && compactor->config.found_damaged)
+        compactor->config.found_damaged(compactor->config.argument, digest);
     return err == ERR_CANCELLED || err == ERR_EXHAUSTED ? err : ERR_OK;
 }
 

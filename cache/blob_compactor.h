@@ -15,6 +15,9 @@ struct blob_compactor;
 struct blob_compactor_config {
     int64_t age_min_ms;  /* of a blob's file; below 0: none; 0: 10 min */
     int64_t interval_ms; /* from one look at all blobs to the next; 0: 10 min */
+    /* A blob was found to be damaged; from the compactor's thread. NULL: nobody wants to know. */
+    void (*found_damaged)(void *argument, const struct digest *digest);
+    void *argument;
 };
 
 /* Borrows the store, which must have been swept before. Starts with a look at all blobs. */

@@ -51,7 +51,7 @@ static enum err write_compressed(struct work *work, int in, const atomic_bool *c
     /* Marked, so that it is not read again and again; if it is uploaded again, the new file has no
      * mark. */
     fchmod(in, BLOB_MODE_KEPT);
-    return error_set(error, ERR_IO, "blob %s is damaged: its bytes have another digest",
+    return error_set(error, ERR_DAMAGED, "blob %s is damaged: its bytes have another digest",
                      work->raw.path);
 }
 

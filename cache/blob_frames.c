@@ -26,7 +26,7 @@ struct blob_frames {
 };
 
 static enum err damaged(struct error *error, const char *what) {
-    return error_set(error, ERR_IO, "a compressed blob is damaged: %s", what);
+    return error_set(error, ERR_DAMAGED, "a compressed blob is damaged: %s", what);
 }
 
 static enum err read_at(int fd, uint64_t offset, void *bytes, size_t size, struct error *error) {

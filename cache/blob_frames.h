@@ -26,14 +26,14 @@ enum err blob_frames_write(int in, int out, const atomic_bool *cancel,
 
 struct blob_frames;
 
-/* Takes the fd over when it succeeds. ERR_IO with the text "damaged" for a file that is none. */
+/* Takes the fd over when it succeeds. ERR_DAMAGED for a file that is none. */
 enum err blob_frames_open(int fd, struct blob_frames **ret_frames, struct error *error);
 void blob_frames_free(struct blob_frames *frames);
 DEFINE_CLEANUP(blob_frames, struct blob_frames, blob_frames_free)
 
 uint64_t blob_frames_raw_size(const struct blob_frames *frames);
 
-/* All `size` bytes at `offset`, or an error: ERR_INVALID past the end, ERR_IO when damaged. Only
+/* All `size` bytes at `offset`, or an error: ERR_INVALID past the end, ERR_DAMAGED. Only
  * the frames that the range touches are read; the last one is kept for the next call. */
 enum err blob_frames_read(struct blob_frames *frames, uint64_t offset, void *bytes, size_t size,
                           struct error *error);

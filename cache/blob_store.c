@@ -29,6 +29,7 @@ enum err blob_store_open(int data_directory, struct blob_store **ret_store, stru
         return error_set(error, ERR_NO_MEMORY, "no memory for a blob store");
     *store = (struct blob_store){.blobs = -1, .temp = -1, .lost = -1};
     pthread_mutex_init(&store->replacing, NULL);
+    pthread_mutex_init(&store->checking, NULL);
     enum err err = digest_files_open_folder(data_directory, "tmp", &store->temp, error);
     if (err == ERR_OK)
         err = digest_files_open_root(data_directory, "blobs", &store->blobs, error);
@@ -46,6 +47,7 @@ void blob_store_free(struct blob_store *store) {
     fd_close(store->temp);
     fd_close(store->lost);
     pthread_mutex_destroy(&store->replacing);
+    pthread_mutex_destroy(&store->checking);
     free(store);
 }
 
@@ -170,47 +172,15 @@ enum err blob_store_open_file(struct blob_store *store, const struct digest_plac
     return ERR_OK;
 }
 
-#define PIECE_SIZE BLOB_FRAME_SIZE
-
-/* Copies all that the reader has, and looks whether it is what the name says. */
-static enum err inflate(struct blob_reader *reader, const struct digest *digest, int out,
-                        struct error *error) {
-    CLEANUP(cleanup_free) char *piece = malloc(PIECE_SIZE);
-    if (!piece)
-        return error_set(error, ERR_NO_MEMORY, "no memory to inflate a blob");
-    struct hash_sha256 hash;
-    hash_sha256_init(&hash);
-    uint64_t left = blob_reader_size(reader), offset = 0;
-    while (left > 0) {
-        size_t size = left < PIECE_SIZE ? (size_t)left : PIECE_SIZE;
-        enum err err = blob_reader_read(reader, offset, piece, size, error);
-        if (err == ERR_OK)
-            err = fd_write_all(out, piece, size, error);
-        if (err != ERR_OK)
-            return err;
-        hash_sha256_update(&hash, piece, size);
-        offset += size;
-        left -= size;
-    }
-    struct digest actual = hash_sha256_final(&hash);
-    if (!digest_equal(&actual, digest))
-        return error_set(error, ERR_IO, "a stored blob is damaged: its bytes have another digest");
-    return ERR_OK;
-}
-
 /* On disk rather than in memory: a blob may be larger than what there is of it. The file has no
  * name any more when the caller gets it. */
-static enum err open_inflated(struct blob_store *store, const struct digest *digest, int *ret_fd,
+static enum err open_inflated(struct blob_store *store, struct blob_reader *reader, int *ret_fd,
                               struct error *error) {
-    CLEANUP(cleanup_blob_reader) struct blob_reader *reader = NULL;
-    enum err err = blob_reader_open(store, digest, &reader, error);
-    if (err != ERR_OK)
-        return err;
     CLEANUP(temp_file_remove) struct temp_file file = {0};
     CLEANUP(cleanup_fd) int out = -1;
-    err = temp_file_open(store->temp, &file, &out, error);
+    enum err err = temp_file_open(store->temp, &file, &out, error);
     if (err == ERR_OK)
-        err = inflate(reader, digest, out, error);
+        err = blob_reader_copy(reader, out, error);
     if (err != ERR_OK && error->sys_errno == ENOSPC)
         err = error_set(error, ERR_EXHAUSTED, "no space to inflate a blob");
     if (err != ERR_OK)
@@ -224,9 +194,16 @@ static enum err open_inflated(struct blob_store *store, const struct digest *dig
 
 enum err blob_store_open_blob(struct blob_store *store, const struct digest *digest, int *ret_fd,
                               struct error *error) {
-    struct digest_place raw = digest_place_of(digest, "");
-    enum err err = blob_store_open_file(store, &raw, ret_fd, error);
-    return err == ERR_NOT_FOUND ? open_inflated(store, digest, ret_fd, error) : err;
+    CLEANUP(cleanup_blob_reader) struct blob_reader *reader = NULL;
+    enum err err = blob_reader_open(store, digest, &reader, error);
+    if (err != ERR_OK)
+        return err;
+    if (blob_reader_is_compressed(reader))
+        return open_inflated(store, reader, ret_fd, error);
+    err = blob_reader_copy(reader, -1, error);
+    if (err == ERR_OK)
+        *ret_fd = blob_reader_take_fd(reader);
+    return err;
 }
 
 /* True in *ret_removed when there was such a file. */

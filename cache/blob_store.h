@@ -50,9 +50,9 @@ enum err blob_writer_publish(struct blob_writer *writer, struct error *error);
 void blob_writer_free(struct blob_writer *writer);
 DEFINE_CLEANUP(blob_writer, struct blob_writer, blob_writer_free)
 
-/* A read-only fd on the raw bytes; the caller closes it. ERR_NOT_FOUND. A compressed blob is
- * inflated into a file without a name, which takes its time, and is checked against the digest:
- * ERR_IO when it is damaged, ERR_EXHAUSTED when there is no space for it. */
+/* A read-only fd on the raw bytes; the caller closes it. Takes its time: all bytes are read and
+ * compared with the digest (ERR_DAMAGED), and a compressed blob is inflated into a file without a
+ * name (ERR_EXHAUSTED when there is no space for it). ERR_NOT_FOUND. */
 enum err blob_store_open_blob(struct blob_store *store, const struct digest *digest, int *ret_fd,
                               struct error *error);
 enum err blob_store_remove(struct blob_store *store, const struct digest *digest,

@@ -62,23 +62,35 @@ static enum err insert_object(struct catalog_txn *txn, const char *tenant,
     return catalog_query_run(&query, error);
 }
 
-static enum err mark(struct catalog_txn *txn, const char *tenant, int64_t object_id, bool gone,
-                     struct error *error) {
+static enum err set_there(struct catalog_txn *txn, const char *tenant, int64_t object_id,
+                          struct error *error) {
     CLEANUP(catalog_query_close) struct catalog_query query = {0};
     enum err err = catalog_query_open_for(txn, tenant,
-                                          "UPDATE object SET gone = ?3 WHERE tenant_id = ?1"
-                                          " AND object_id = ?2 AND gone <> ?3",
+                                          "UPDATE object SET gone = 0 WHERE tenant_id = ?1"
+                                          " AND object_id = ?2 AND gone <> 0",
                                           &query, error);
     if (err != ERR_OK)
         return err;
     catalog_query_bind_i64(&query, 2, object_id);
-    catalog_query_bind_i64(&query, 3, gone);
     return catalog_query_run(&query, error);
 }
 
-enum err catalog_object_set_gone(struct catalog_txn *txn, const char *tenant, int64_t object_id,
-                                 struct error *error) {
-    return mark(txn, tenant, object_id, true, error);
+enum err catalog_objects_set_gone(struct catalog_txn *txn, const struct digest *digest,
+                                  enum object_loss loss, bool *ret_changed, struct error *error) {
+    CLEANUP(catalog_query_close) struct catalog_query query = {0};
+    enum err err = catalog_query_open(txn,
+                                      "UPDATE object SET gone = ?2"
+                                      " WHERE tenant_id IN (SELECT tenant_id FROM tenant)"
+                                      " AND digest = ?1 AND gone = 0",
+                                      &query, error);
+    if (err != ERR_OK)
+        return err;
+    catalog_query_bind_digest(&query, 1, digest);
+    catalog_query_bind_i64(&query, 2, loss);
+    err = catalog_query_run(&query, error);
+    if (err == ERR_OK)
+        *ret_changed = sqlite3_changes64(query.database) > 0;
+    return err;
 }
 
 enum err catalog_object_put(struct catalog_txn *txn, const char *tenant,
@@ -91,7 +103,7 @@ enum err catalog_object_put(struct catalog_txn *txn, const char *tenant,
         if (err == ERR_OK)
             err = insert_object(txn, tenant, row, object_id, error);
     } else if (err == ERR_OK) {
-        err = mark(txn, tenant, object_id, false, error);
+        err = set_there(txn, tenant, object_id, error);
     }
     if (err == ERR_OK)
         *ret_object_id = object_id;

@@ -37,10 +37,14 @@ enum err catalog_object_put(struct catalog_txn *txn, const char *tenant,
                             const struct object_row *row, int64_t *ret_object_id,
                             struct error *error);
 
-/* The bytes of an object were found to be lost: it answers no more and is in no list by id, until
- * the same bytes are put again. */
-enum err catalog_object_set_gone(struct catalog_txn *txn, const char *tenant, int64_t object_id,
-                                 struct error *error);
+/* Why the bytes of an object are no more. Stored: values are never reused. */
+enum object_loss { OBJECT_MISSING = 1, OBJECT_DAMAGED = 2 };
+
+/* These bytes were found to be lost: the objects that are made of them, of all tenants, answer no
+ * more and are in no list by id, until the same bytes are put again. True: some were not marked
+ * before. */
+enum err catalog_objects_set_gone(struct catalog_txn *txn, const struct digest *digest,
+                                  enum object_loss loss, bool *ret_changed, struct error *error);
 
 /* Adds a name; naming the same object again keeps the stronger verification. */
 enum err catalog_alias_put(struct catalog_txn *txn, const char *tenant, const struct binary_id *id,

@@ -8,7 +8,7 @@
  * indexes that do not begin with the tenant serve the start of the process, which looks at all.
  *
  *   tenant      who data belongs to, by name; also the counters of its objects and uploads
- *   object      stored bytes: one per digest and type; `gone` once they were found to be lost
+ *   object      stored bytes: one per digest and type; `gone` (an object_loss) once they are lost
  *   alias       the names that find an object
  *   upload      one row per accepted InitiateUpload, in the order of `number`
  *   invitation  when an id was last asked for again because what we have is poor

@@ -20,7 +20,9 @@ struct build_job {
     bool removed;     /* the build is no more; what was made is wanted by nobody, unless shared */
     bool shared;      /* another tenant has it */
     bool own_trouble; /* what went wrong is not the inputs' fault and may pass */
-    int64_t gone_object_id; /* an input whose stored file is lost; 0: none */
+    const struct build_input *lost; /* its stored file is no more; NULL: none */
+    enum object_loss loss;
+    bool loss_is_new; /* nobody had found it before */
 };
 
 bool build_row_may_retry(const struct build_row *row, int64_t now_ms) {
@@ -80,9 +82,10 @@ static enum err commit(struct catalog_txn *txn, void *argument, struct error *er
         return catalog_build_is_known(txn, job->key, &job->shared, error);
     if (err == ERR_OK && job->row.state == BUILD_OK)
         err = catalog_generations_promote(txn, job->tenant, job->key, error);
-    if (err == ERR_OK && job->gone_object_id)
-        err = catalog_object_set_gone(txn, job->tenant, job->gone_object_id, error);
-    if (err == ERR_OK && (job->gone_object_id || build_row_failed_for_good(&job->row)))
+    if (err == ERR_OK && job->lost)
+        err =
+            catalog_objects_set_gone(txn, &job->lost->digest, job->loss, &job->loss_is_new, error);
+    if (err == ERR_OK && (job->lost || build_row_failed_for_good(&job->row)))
         err = build_plan_instead(txn, job->tenant, job->key, error);
     return err;
 }
@@ -124,9 +127,10 @@ static bool open_inputs(struct build_job *job, struct open_inputs *open) {
         struct error error;
         int fd = -1;
         enum err err = blob_store_open_blob(job->site->blobs, &job->inputs[i].digest, &fd, &error);
-        if (err == ERR_NOT_FOUND) {
-            fail(job, BUILD_FAILED, "a stored file is gone: ", error.text);
-            job->gone_object_id = job->inputs[i].object_id;
+        if (err == ERR_NOT_FOUND || err == ERR_DAMAGED) {
+            fail(job, BUILD_FAILED, "a stored file is lost: ", error.text);
+            job->lost = &job->inputs[i];
+            job->loss = err == ERR_DAMAGED ? OBJECT_DAMAGED : OBJECT_MISSING;
         } else if (err != ERR_OK) {
             fail_by_own_trouble(job, error.text);
         }
@@ -232,7 +236,7 @@ static struct build_job_result conclude(struct build_job *job) {
     }
     job->row.finished_ms = now_ms;
     job->row.expires_ms = job->row.state == BUILD_OK ? 0 : now_ms + job->site->failure_expiry_ms;
-    if (job->gone_object_id) /* nobody waits for it until the file is there again */
+    if (job->lost) /* nobody waits for it until the file is there again */
         job->row.expires_ms = now_ms;
     if (job->row.state == BUILD_OK) {
         job->row.reason[0] = '\0';
@@ -263,5 +267,7 @@ struct build_job_result build_job_run(const struct build_site *site, const char 
         return (struct build_job_result){.end = BUILD_JOB_SKIPPED};
     }
     FAULT_POINT("build.after_commit");
+    result.found_missing = job.loss_is_new && job.loss == OBJECT_MISSING;
+    result.found_damaged = job.loss_is_new && job.loss == OBJECT_DAMAGED;
     return result;
 }

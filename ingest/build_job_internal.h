@@ -28,6 +28,8 @@ struct build_job_result {
     enum build_job_end end;
     enum build_state state; /* BUILD_JOB_DONE */
     int64_t delay_ms;       /* BUILD_JOB_AGAIN */
+    bool found_missing;     /* an input's stored file, which nobody had found missing before */
+    bool found_damaged;     /* the same */
 };
 
 /* Blocks for as long as the worker takes. */

@@ -190,6 +190,8 @@ static void run_task(struct build_queue *queue, struct task *task) {
     } else {
         if (result.end == BUILD_JOB_DONE) {
             count_end(queue, result.state);
+            queue->stats.files_missing += result.found_missing;
+            queue->stats.files_damaged += result.found_damaged;
             /* Another set of objects may have been queued in its place. */
             queue->more_queued |= result.state != BUILD_OK;
             count_time(queue, (uint64_t)(now_ms - started_ms));

@@ -5,7 +5,8 @@
  * A build that fails is kept with its reason and an expiry, after which the next question tries it
  * again; our own trouble (REPORT_FAILED, spawn) is retried with backoff. When the inputs are at
  * fault, the next best set of the id's objects is built in its place (ingest/build_plan.h); when a
- * stored file turns out to be lost, its object is marked as gone and the id goes on without it.
+ * stored file turns out to be missing or damaged (all its bytes are compared with its digest before
+ * each build), its object is marked as gone and the id goes on without it.
  *
  * Fault points: build.after_start, build.after_worker, build.after_publish, build.after_commit.
  */
@@ -79,6 +80,8 @@ struct build_queue_stats {
     uint64_t unsupported;
     uint64_t killed;
     uint64_t failed;
+    uint64_t files_missing; /* stored files that were found to be lost */
+    uint64_t files_damaged;
     uint64_t build_ms_sum;                  /* over all that ended */
     uint64_t build_times[BUILD_TIME_COUNT]; /* how many took at most so long; not summed up */
 };

@@ -345,5 +345,7 @@ void ingest_stats_read(struct ingest *ingest, struct ingest_stats *ret_stats) {
         .failed = ingest->failed,
         .bytes_received = ingest->bytes_received,
         .streams_open = upload_table_receiving(ingest->table),
+        .files_missing = ingest->files_missing,
+        .files_damaged = ingest->files_damaged,
     };
 }

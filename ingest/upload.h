@@ -123,12 +123,21 @@ enum err ingest_finish(struct ingest *ingest, const struct request_context *cont
                        const struct binary_id *id, enum artifact_type type, const char *upload_id,
                        struct error *error);
 
+/*
+ * Somebody has found a stored file to be missing or damaged: looks for himself, and if it is so
+ * marks all objects that are made of it, so that they are asked for again. ERR_OK also when it is
+ * there and whole. Blocks: the file is read. What indexes were made of it go on answering.
+ */
+enum err ingest_check_file(struct ingest *ingest, const struct digest *digest, struct error *error);
+
 struct ingest_stats {
     uint64_t initiated;
     uint64_t finished;
     uint64_t failed;
     uint64_t bytes_received;
     uint64_t streams_open;
+    uint64_t files_missing; /* found by ingest_check_file */
+    uint64_t files_damaged;
 };
 
 void ingest_stats_read(struct ingest *ingest, struct ingest_stats *ret_stats);

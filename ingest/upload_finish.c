@@ -211,7 +211,7 @@ enum err ingest_finish(struct ingest *ingest, const struct request_context *cont
         upload_table_end(ingest->table, finish.entry);
     else if (finish.entry)
         upload_table_give_back(ingest->table, finish.entry);
-    if (err == ERR_IO || err == ERR_NO_MEMORY)
+    if (err == ERR_IO || err == ERR_NO_MEMORY || err == ERR_DAMAGED)
         error->code = ERR_UNAVAILABLE;
     return err == ERR_OK ? ERR_OK : error->code;
 }

@@ -1,6 +1,6 @@
 /* What the parts of the upload state machine share: questions and initiating (upload.c), receiving
- * (upload_stream.c), finishing (upload_finish.c), all in one request (upload_put.c), and removing
- * (purge.c). */
+ * (upload_stream.c), finishing (upload_finish.c), all in one request (upload_put.c), removing
+ * (purge.c), and losing (file_check.c). */
 #pragma once
 
 #include <pthread.h>
@@ -22,6 +22,8 @@ struct ingest {
     _Atomic uint64_t finished;
     _Atomic uint64_t failed;
     _Atomic uint64_t bytes_received;
+    _Atomic uint64_t files_missing;
+    _Atomic uint64_t files_damaged;
 };
 
 int64_t ingest_stale_ms(const struct ingest *ingest, const struct upload_row *row);

@@ -1,8 +1,11 @@
 #!/usr/bin/python3
-"""Of several files of one build ID the best that can be read answers; a broken or lost one is asked
-for again."""
+"""Of several files of one build ID the best that can be read answers; a broken, damaged or lost one
+is asked for again, and no damaged one is handed out."""
+import hashlib
+import http.client
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -73,8 +76,111 @@ def check_lost(tap, server):
            "and answers once it is back", str(module))
 
 
+def blob_of(server, path):
+    digest = hashlib.sha256(service.read_bytes(path)).hexdigest()
+    return os.path.join(server.data_directory, "blobs", digest[:2], digest[2:])
+
+
+def damage(path, offset=-1):
+    """Another byte; the last one unless told."""
+    with open(path, "r+b") as file:
+        file.seek(offset, os.SEEK_END if offset < 0 else os.SEEK_SET)
+        byte = file.read(1)
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte[0] ^ 1]))
+
+
+def lost_count(server):
+    _, _, body = server.http("GET", "/metrics")
+    return int(re.search(rb'stored_files_lost_total\{reason="damaged"\} (\d+)', body).group(1))
+
+
+def check_damaged(tap, server):
+    """The file that answers is damaged, and its index is gone: what is left answers."""
+    path = service.compile_sample(server.directory, "damaged", salt=3)
+    stripped = path + ".stripped"
+    subprocess.run(["strip", "--strip-debug", "-o", stripped, path], check=True)
+    server.upload(stripped, kind=EXECUTABLE)
+    server.upload(path)
+    service.wait_until(lambda: module_of(server, path)["frames"][0][0]["origin"] == "dwarf",
+                       "the index of the better file")
+    server.stop()
+    damage(blob_of(server, path))
+    shutil.rmtree(os.path.join(server.data_directory, "index"))
+    server.start()
+    service.wait_until(lambda: module_of(server, path)["status"] == "ok", "another index")
+    frame = module_of(server, path)["frames"][0][0]
+    tap.ok(frame["function"] == "sample_leaf" and frame["origin"] == "symtab",
+           "when a stored file is damaged the next best answers", str(frame))
+    tap.ok(lost_count(server) == 1, "the metrics count it")
+    answer = ask(server, path)
+    tap.ok(answer.should_initiate_upload, "it is asked for again", str(answer))
+    server.upload(path)
+    service.wait_until(lambda: module_of(server, path)["frames"][0][0]["origin"] == "dwarf",
+                       "the index of the better file")
+    tap.ok(not ask(server, path).should_initiate_upload, "and answers once it is back")
+
+
+def fetch(server, path, span=None):
+    """(status, body), where a body that ends early is None."""
+    try:
+        status, _, body = server.http("GET", f"/v1/debuginfo/{service.gnu_build_id(path)}/file",
+                                      headers={"Range": f"bytes={span}"} if span else {})
+    except http.client.IncompleteRead as error:
+        return 200, None
+    return status, body
+
+
+def check_fetched(tap, server):
+    """Wrong bytes are not handed out for right ones, and who finds them is heard."""
+    small = service.compile_sample(server.directory, "small", salt=4)
+    large = service.compile_sample(server.directory, "large", salt=5)
+    with open(large, "ab") as file:
+        file.write(b"0123456789abcdef" * (3 << 16))
+    for path, broken in [(small, (500,)), (large, (200,))]:
+        server.upload(path)
+        module_of(server, path)
+        data = service.read_bytes(path)
+        assert fetch(server, path) == (200, data) and fetch(server, path, "5-6") == (206, data[5:7])
+        before = lost_count(server)
+        damage(blob_of(server, path))
+        status, body = fetch(server, path)
+        tap.ok((status,) == broken and (body is None or json.loads(body)["error"]["code"] == "damaged"),
+               f"a damaged file of {len(data)} bytes is not sent to its end", str((status, body)))
+        service.wait_until(lambda: lost_count(server) == before + 1, "the damage to be counted")
+        tap.ok(module_of(server, path)["status"] == "ok" and ask(server, path).should_initiate_upload,
+               "its index goes on answering, and it is asked for again")
+        status, body = fetch(server, path)
+        tap.ok(status == 404, "it is served no more", str((status, body)))
+        server.upload(path)
+        tap.ok(fetch(server, path) == (200, data), "until it is back")
+        damage(blob_of(server, path))
+        status, body = fetch(server, path, "5-6")
+        tap.ok(status == 500, "nor is a range of a damaged file", str((status, body)))
+        service.wait_until(lambda: lost_count(server) == before + 2, "the damage to be counted")
+        server.upload(path)
+    check_frames(tap, server, large)
+
+
+def check_frames(tap, server, path):
+    """Compressed, a range is as good as the frames that it touches."""
+    data, blob = service.read_bytes(path), blob_of(server, path)
+    os.utime(blob, (0, 0))
+    server.restart()
+    service.wait_until(lambda: not os.path.exists(blob), "the compactor")
+    damage(blob + ".zst", 20)
+    status, body = fetch(server, path, f"{len(data) - 5}-")
+    tap.ok(status == 206 and body == data[-5:], "a sound frame of a damaged file is served")
+    status, body = fetch(server, path, "0-4")
+    tap.ok(status == 500, "a damaged frame is not", str((status, body)))
+    service.wait_until(lambda: lost_count(server) == 1, "the damage to be counted")
+    tap.ok(ask(server, path).should_initiate_upload, "and the file is asked for again")
+
+
 tap = Tap()
 with service.Service(faults=True) as server:
     check_broken(tap, server)
     check_lost(tap, server)
+    check_damaged(tap, server)
+    check_fetched(tap, server)
 tap.finish()

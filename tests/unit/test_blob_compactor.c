@@ -96,6 +96,17 @@ static void the_interval_makes_it_look_again(void **state) {
         wait_for_passes(compactor, ++passes);
 }
 
+struct found {
+    struct digest digest;
+    unsigned times;
+};
+
+static void note_damage(void *argument, const struct digest *digest) {
+    struct found *found = argument;
+    found->digest = *digest;
+    found->times++;
+}
+
 static void a_damaged_blob_is_reported_once_and_the_others_are_compressed(void **state) {
     struct blob_fixture *f = *state;
     struct digest bad = blob_fixture_put(f, BLOB_TEXT, SIZE, 1);
@@ -103,13 +114,18 @@ static void a_damaged_blob_is_reported_once_and_the_others_are_compressed(void *
     int fd = open(blob_fixture_path(f, &bad, ""), O_WRONLY);
     assert_int_equal(pwrite(fd, "damage", 6, 0), 6);
     close(fd);
-    CLEANUP(cleanup_blob_compactor) struct blob_compactor *compactor = start(f, &any_age);
+    struct found found = {.times = 0};
+    struct blob_compactor_config config = any_age;
+    config.found_damaged = note_damage;
+    config.argument = &found;
+    CLEANUP(cleanup_blob_compactor) struct blob_compactor *compactor = start(f, &config);
     wait_for_passes(compactor, 1);
     blob_compactor_nudge(compactor);
     struct blob_compactor_stats stats = wait_for_passes(compactor, 2);
     assert_int_equal(stats.failed, 1);
-    assert_int_equal(stats.last.code, ERR_IO);
-    assert_non_null(strstr(stats.last.text, "damaged"));
+    assert_int_equal(stats.last.code, ERR_DAMAGED);
+    assert_true(digest_equal(&found.digest, &bad));
+    assert_int_equal(found.times, 1);
     assert_true(blob_fixture_exists(f, &good, ".zst"));
 }
 

@@ -135,14 +135,14 @@ static bool reads_right_or_fails(const void *stored, size_t stored_size, const u
     enum err err = blob_frames_open(fd, &frames, &error);
     if (err != ERR_OK) {
         close(fd);
-        assert_int_equal(err, ERR_IO);
+        assert_int_equal(err, ERR_DAMAGED);
         return false;
     }
     uint64_t claimed = blob_frames_raw_size(frames);
     CLEANUP(cleanup_free) uint8_t *read = malloc(claimed + 1);
     err = blob_frames_read(frames, 0, read, claimed, &error);
     if (err != ERR_OK) {
-        assert_int_equal(err, ERR_IO);
+        assert_int_equal(err, ERR_DAMAGED);
         assert_non_null(strstr(error.text, "damaged"));
         return false;
     }
@@ -180,10 +180,10 @@ static void a_damaged_frame_does_not_spoil_the_others(void **state) {
     int fd = compress(raw, size, &summary);
     assert_int_equal(pwrite(fd, "damage", 6, (off_t)summary.stored_size / 2), 6);
     CLEANUP(cleanup_blob_frames) struct blob_frames *frames = open_frames(fd);
-    assert_int_equal(blob_frames_read(frames, BLOB_FRAME_SIZE, read, 1, &error), ERR_IO);
+    assert_int_equal(blob_frames_read(frames, BLOB_FRAME_SIZE, read, 1, &error), ERR_DAMAGED);
     assert_int_equal(blob_frames_read(frames, 0, read, BLOB_FRAME_SIZE, &error), ERR_OK);
     assert_memory_equal(read, raw, BLOB_FRAME_SIZE);
-    assert_int_equal(blob_frames_read(frames, BLOB_FRAME_SIZE, read, 1, &error), ERR_IO);
+    assert_int_equal(blob_frames_read(frames, BLOB_FRAME_SIZE, read, 1, &error), ERR_DAMAGED);
     assert_int_equal(blob_frames_read(frames, 2 * BLOB_FRAME_SIZE, read, BLOB_FRAME_SIZE, &error),
                      ERR_OK);
     assert_memory_equal(read, raw + 2 * BLOB_FRAME_SIZE, BLOB_FRAME_SIZE);
@@ -200,7 +200,7 @@ static void a_table_that_claims_too_much_is_refused_before_memory_is_taken(void 
         memcpy(bytes + 21, &magic, sizeof(magic));
         CLEANUP(cleanup_fd) int fd = file_of(bytes, sizeof(bytes));
         struct blob_frames *frames = NULL;
-        assert_int_equal(blob_frames_open(fd, &frames, &error), ERR_IO);
+        assert_int_equal(blob_frames_open(fd, &frames, &error), ERR_DAMAGED);
         assert_non_null(strstr(error.text, "more frames"));
     }
 }

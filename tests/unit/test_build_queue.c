@@ -359,6 +359,39 @@ static void lose_file(struct ingest_site *site, const struct digest *key) {
     assert_int_equal(blob_store_remove(site->blobs, &wanted.inputs[0].digest, &error), ERR_OK);
 }
 
+static void damage_file(struct ingest_site *site, const struct digest *key) {
+    struct inputs_of_build wanted = {.key = key};
+    char name[6 + DIGEST_HEX_SIZE + 1] = "blobs/";
+    char hex[DIGEST_HEX_SIZE];
+    assert_int_equal(catalog_read(site->catalog, read_inputs, &wanted, &error), ERR_OK);
+    digest_to_hex(&wanted.inputs[0].digest, hex);
+    snprintf(name + 6, sizeof(name) - 6, "%.2s/%s", hex, hex + 2);
+    CLEANUP(cleanup_fd) int fd = open(scratch_path(&site->scratch, name), O_WRONLY);
+    assert_int_equal(pwrite(fd, "?", 1, 0), 1);
+}
+
+static void a_damaged_file_answers_no_more_until_it_comes_again(void **state) {
+    struct ingest_site *site = *state;
+    struct build_queue_stats stats;
+    struct digest poor = upload(site, ID, "contents dynsym\n");
+    ingest_site_await(site, &poor);
+    struct digest good = upload(site, ID, "contents dwarf,dynsym\n");
+    ingest_site_await(site, &good);
+    damage_file(site, &good);
+    ingest_site_empty_index(site);
+    assert_int_equal(build_queue_rebuild(site->queue, TENANT_DEFAULT, &good, &error), ERR_OK);
+    struct build_row row = ingest_site_await(site, &good);
+    assert_int_equal(row.state, BUILD_FAILED);
+    assert_non_null(strstr(row.reason, "damaged"));
+    assert_serves(site, ID, &poor);
+    build_queue_stats_read(site->queue, &stats);
+    assert_int_equal(stats.files_damaged, 1);
+    assert_int_equal(stats.files_missing, 0);
+    upload(site, ID, "contents dwarf,dynsym\n");
+    assert_int_equal(ingest_site_await(site, &good).state, BUILD_OK);
+    assert_serves(site, ID, &good);
+}
+
 static void an_id_whose_file_is_lost_knows_nothing_until_it_comes_again(void **state) {
     struct ingest_site *site = *state;
     struct digest key = upload(site, ID, "contents dwarf\n");
@@ -525,6 +558,7 @@ int main(int argument_count, char **arguments) {
         TEST(a_relative_answers_for_a_good_file_that_is_broken),
         TEST(an_id_whose_file_is_lost_knows_nothing_until_it_comes_again),
         TEST(another_file_answers_for_one_that_is_lost),
+        TEST(a_damaged_file_answers_no_more_until_it_comes_again),
         TEST(what_is_no_index_is_not_published),
         TEST(a_crash_does_not_stop_the_others),
         TEST(a_failure_is_tried_again_only_after_its_expiry),

@@ -183,11 +183,20 @@ static void an_object_is_broken_when_all_its_builds_failed_for_good(void **state
 static void an_object_that_is_gone_is_not_found_until_it_is_put_again(void **state) {
     struct catalog_fixture *f = *state;
     struct object_row rows[OBJECTS_PER_ID_MAX];
+    struct digest digest = catalog_fixture_digest("bytes");
+    bool changed = false;
     int64_t object_id = put(f, TENANT_DEFAULT, "bytes", ARTIFACT_DEBUGINFO);
+    int64_t theirs = put(f, "other", "bytes", ARTIFACT_DEBUGINFO);
     name(f, TENANT_DEFAULT, "aa", object_id, VERIFICATION_NOTE);
-    assert_int_equal(catalog_object_set_gone(&f->txn, TENANT_DEFAULT, object_id, &f->error),
-                     ERR_OK);
+    name(f, "other", "aa", theirs, VERIFICATION_NOTE);
+    assert_int_equal(
+        catalog_objects_set_gone(&f->txn, &digest, OBJECT_MISSING, &changed, &f->error), ERR_OK);
+    assert_true(changed);
     assert_int_equal(find(f, TENANT_DEFAULT, "aa", rows), 0);
+    assert_int_equal(find(f, "other", "aa", rows), 0);
+    assert_int_equal(
+        catalog_objects_set_gone(&f->txn, &digest, OBJECT_DAMAGED, &changed, &f->error), ERR_OK);
+    assert_false(changed);
     assert_int_equal(put(f, TENANT_DEFAULT, "bytes", ARTIFACT_DEBUGINFO), object_id);
     assert_int_equal(find(f, TENANT_DEFAULT, "aa", rows), 1);
 }

@@ -34,6 +34,8 @@ static void what_is_counted_is_shown(void **state) {
     numbers.ingest.failed = 3;
     numbers.catalog.wal_pages = 4;
     numbers.compactor.failed = 5;
+    numbers.builds.files_damaged = 9;
+    numbers.ingest.files_damaged = 10;
     numbers.grpc.connections = 6;
     numbers.http_connections = 7;
     numbers.uploads_waiting = 8;
@@ -51,6 +53,7 @@ static void what_is_counted_is_shown(void **state) {
     assert_has(&text, "symbolizer_uploads_total{outcome=\"failed\"} 3");
     assert_has(&text, "symbolizer_catalog_wal_pages 4");
     assert_has(&text, "symbolizer_compactor_files_total{outcome=\"failed\"} 5");
+    assert_has(&text, "symbolizer_stored_files_lost_total{reason=\"damaged\"} 19");
     assert_has(&text, "symbolizer_grpc_connections_open 6");
     assert_has(&text, "symbolizer_http_connections_open 7");
     assert_has(&text, "symbolizer_tasks_waiting{pool=\"upload\"} 8");
