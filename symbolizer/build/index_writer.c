@@ -20,6 +20,8 @@ enum err index_writer_new(uint64_t size_max, struct index_writer **ret_writer,
     writer->string_ends.record_size = sizeof(uint64_t);
     writer->string_bytes.record_size = 1;
     writer->blocks.record_size = sizeof(struct writer_block);
+    writer->subjects.record_size = sizeof(struct writer_subject);
+    writer->scopes.record_size = sizeof(struct writer_scope);
     *ret_writer = writer;
     return ERR_OK;
 }
@@ -37,6 +39,8 @@ void index_writer_free(struct index_writer *writer) {
     record_array_clear(&writer->string_ends);
     record_array_clear(&writer->string_bytes);
     record_array_clear(&writer->blocks);
+    record_array_clear(&writer->subjects);
+    record_array_clear(&writer->scopes);
     free(writer);
 }
 
@@ -158,6 +162,17 @@ enum err index_writer_function(struct index_writer *writer, const struct index_f
     };
     return intern_record(writer, &writer->functions_by_record, &writer->functions, &record,
                          ret_function, error);
+}
+
+enum err index_writer_add_function(struct index_writer *writer,
+                                   const struct format_function *record, uint32_t *ret_function,
+                                   struct error *error) {
+    if (writer->functions.count >= UINT32_MAX)
+        return error_set(error, ERR_LIMIT, "the symbol index has too many functions");
+    enum err err = record_array_add(&writer->functions, record, 1, &writer->budget, error);
+    if (err == ERR_OK)
+        *ret_function = (uint32_t)writer->functions.count;
+    return err;
 }
 
 /* Depth as in struct format_location: one less than the number of frames. */

@@ -54,6 +54,52 @@ enum err index_writer_location(struct index_writer *writer, const struct index_l
 enum err index_writer_interval(struct index_writer *writer, struct pc_range range,
                                uint32_t location, enum symbol_miss miss, struct error *error);
 
+/*
+ * The same for a builder that has told equal records apart itself, in the terms that an index is
+ * kept in: who executes (a scope), and the row of the line table. Nothing is looked up in a table
+ * of what is there already, so calls are cheap; what equals something given before is kept twice.
+ * Rows of one function come close to one another, whatever order the functions are in.
+ */
+
+/* Equal bytes get an equal number; the empty string is 0. For names and files of what follows. */
+enum err index_writer_string(struct index_writer *writer, struct span text, uint32_t *ret_string,
+                             struct error *error);
+
+/* What all copies of one function share. */
+struct index_subject {
+    uint32_t name; /* from index_writer_string */
+    uint32_t file; /* likewise; where it is declared */
+    uint32_t line;
+    uint32_t flags; /* of enum symbol_flags */
+    enum symbol_origin origin;
+};
+
+/* A place in a source file; all zero: unknown. */
+struct index_place {
+    uint32_t file; /* from index_writer_string */
+    uint32_t line;
+    uint32_t column;
+};
+
+/* A function's own code, or one copy of it with the place of the call that it replaces. */
+struct index_scope {
+    uint32_t subject;
+    uint32_t parent;         /* the scope it is inlined into; 0: none */
+    struct index_place call; /* in the parent */
+    uint64_t entry_pc;       /* valid if has_entry_pc */
+    bool has_entry_pc;
+};
+
+enum err index_writer_subject(struct index_writer *writer, const struct index_subject *subject,
+                              uint32_t *ret_subject, struct error *error);
+enum err index_writer_scope(struct index_writer *writer, const struct index_scope *scope,
+                            uint32_t *ret_scope, struct error *error);
+
+/* As index_writer_interval; `scope` is never 0. */
+enum err index_writer_stretch(struct index_writer *writer, struct pc_range range, uint32_t scope,
+                              const struct index_place *row, enum symbol_miss miss,
+                              struct error *error);
+
 enum err index_writer_segment(struct index_writer *writer, const struct index_segment *segment,
                               struct error *error);
 

@@ -17,6 +17,17 @@ struct writer_block {
     uint32_t last_value;
 };
 
+/* A function as format_function without an entry pc, and its number once it is a record. */
+struct writer_subject {
+    struct format_function record;
+    uint32_t function; /* 0: not needed yet */
+};
+
+struct writer_scope {
+    uint32_t function;
+    uint32_t caller; /* location of the frame around it; 0: none */
+};
+
 struct index_writer {
     struct memory_budget budget;
     struct hash_key key;
@@ -30,10 +41,13 @@ struct index_writer {
     struct record_array functions;
     struct record_array string_ends;
     struct record_array string_bytes;
-    struct record_array blocks; /* struct writer_block */
-    uint64_t interval_count;    /* without holes */
+    struct record_array blocks;   /* struct writer_block */
+    struct record_array subjects; /* struct writer_subject */
+    struct record_array scopes;   /* struct writer_scope */
+    uint64_t interval_count;      /* without holes */
 };
 
-/* 0 for the empty string. */
-enum err index_writer_string(struct index_writer *writer, struct span text, uint32_t *ret_string,
-                             struct error *error);
+/* A record that is not looked for among those that are there. */
+enum err index_writer_add_function(struct index_writer *writer,
+                                   const struct format_function *record, uint32_t *ret_function,
+                                   struct error *error);
