@@ -23,6 +23,7 @@ struct dynamic_entries {
     uint64_t mips_symbol_count;
     uint64_t descriptors;
     uint64_t descriptors_size;
+    uint64_t plt_got;
 };
 
 static void take_entry(const struct elf_file *file, uint64_t tag, uint64_t value,
@@ -36,6 +37,8 @@ static void take_entry(const struct elf_file *file, uint64_t tag, uint64_t value
         entries->strings_size = value;
     else if (tag == DT_HASH)
         entries->hash = value;
+    else if (tag == DT_PLTGOT)
+        entries->plt_got = value;
     else if (tag == TAG_GNU_HASH)
         entries->gnu_hash = value;
     else if (tag == TAG_MIPS_SYMTABNO && machine == EM_MIPS)
@@ -188,4 +191,10 @@ bool elf_dynamic_descriptors(const struct elf_file *file, struct span *ret_bytes
     *ret_bytes = span_of(bytes.data, entries.descriptors_size);
     *ret_address = entries.descriptors;
     return true;
+}
+
+uint64_t elf_dynamic_plt_got(const struct elf_file *file) {
+    struct dynamic_entries entries;
+    struct error ignored;
+    return read_entries(file, &entries, &ignored) ? 0 : entries.plt_got;
 }

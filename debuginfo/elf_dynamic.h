@@ -23,3 +23,6 @@ enum err elf_dynamic_symbols_find(const struct elf_file *file,
 /* PowerPC64's function descriptors by DT_PPC64_OPD. False when there are none. */
 bool elf_dynamic_descriptors(const struct elf_file *file, struct span *ret_bytes,
                              uint64_t *ret_address);
+
+/* DT_PLTGOT; 0 when there is none. */
+uint64_t elf_dynamic_plt_got(const struct elf_file *file);

@@ -104,6 +104,11 @@ size_t elf_symbol_table_left(const struct elf_symbol_table *table) {
     return cursor_left(&table->cursor) / entry_size(table->file);
 }
 
+void elf_symbol_table_seek(struct elf_symbol_table *table, uint32_t index) {
+    table->cursor.failed = false;
+    cursor_seek(&table->cursor, (uint64_t)index * entry_size(table->file));
+}
+
 static struct span name_at(struct elf_symbol_table *table, uint32_t offset) {
     struct span strings = table->strings;
     if (offset >= strings.size)
@@ -162,6 +167,11 @@ bool elf_symbol_table_next(struct elf_symbol_table *table, struct elf_symbol *re
     symbol.name = name_at(table, name_offset);
     *ret_symbol = symbol;
     return true;
+}
+
+struct span elf_symbol_name_without_version(struct span name) {
+    const char *at = name.size > 1 ? memchr(name.data + 1, '@', name.size - 1) : NULL;
+    return at ? span_of(name.data, (size_t)(at - name.data)) : name;
 }
 
 /* Mapping symbols say where code and data begin: $a $t $d $x, also as "$x.17" or "$xrv64gc". */

@@ -37,12 +37,18 @@ enum err elf_symbol_table_open(struct elf_file *file, uint32_t type,
 /* How many entries are left, damaged ones included. */
 size_t elf_symbol_table_left(const struct elf_symbol_table *table);
 
+/* Moves to an entry by its index, 0 being the null symbol; past the end there is no next one. */
+void elf_symbol_table_seek(struct elf_symbol_table *table, uint32_t index);
+
 /*
  * The next entry; its name is empty where it cannot be read. The value of a function is where its
  * code begins: bit 0 of ARM functions is cleared, a function descriptor in .opd is followed.
  * False at the end.
  */
 bool elf_symbol_table_next(struct elf_symbol_table *table, struct elf_symbol *ret_symbol);
+
+/* "name@VERSION" and "name@@VERSION" are the linker's spelling, not the function's name. */
+struct span elf_symbol_name_without_version(struct span name);
 
 /*
  * True if the symbol names code: a defined function or IFUNC, or an untyped symbol, whose address

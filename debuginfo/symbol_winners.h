@@ -14,6 +14,7 @@
 enum symbol_kind {
     SYMBOL_KIND_SIZED,         /* a function with a size */
     SYMBOL_KIND_UNTYPED_SIZED, /* STT_NOTYPE with a size */
+    SYMBOL_KIND_STUB,          /* of a linker, for calls that leave the file */
     SYMBOL_KIND_SIZELESS,      /* reaches as far as its end says, but never into another symbol */
     SYMBOL_KIND_COUNT,
 };

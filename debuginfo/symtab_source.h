@@ -8,6 +8,8 @@
  * to the end of its own FDE, or answers nothing beyond its first byte where it has none; global
  * over local, then weak; @VERSION is stripped; bit 0 of ARM functions is cleared; SHN_XINDEX is
  * understood.
+ *
+ * A linker's stub for calls of `f` (elf_plt.h), where no symbol names it, is `f@plt`.
  */
 #pragma once
 

@@ -110,23 +110,36 @@ static bool print_name(char *name, bool only_rust, struct demangle_output *outpu
     return !only_rust && print_with_clones(name, suffix, output, cxx_print);
 }
 
+/* "@plt", as a linker's stub for calls of the function is named; it stands behind clone suffixes.
+ */
+static struct span stub_suffix(struct span name) {
+    static const char suffix[] = "@plt";
+    size_t size = sizeof(suffix) - 1;
+    bool is_stub = name.size > size && memcmp(name.data + name.size - size, suffix, size) == 0;
+    return is_stub ? span_of(suffix, size) : (struct span){NULL, 0};
+}
+
 bool demangle(struct span name, struct buffer *ret_text) {
     char copy[DEMANGLE_INPUT_SIZE_MAX + 2]; /* one for a "_" before, one for the NUL behind */
     if (name.size > DEMANGLE_INPUT_SIZE_MAX || !demangle_looks_mangled(name) ||
         memchr(name.data, '\0', name.size) || buffer_failed(ret_text))
         return false;
     bool only_rust = name.data[0] == 'Z';
-    struct span rest = name;
+    struct span stub = stub_suffix(name);
+    struct span rest = span_of(name.data, name.size - stub.size);
     if (span_starts_with(name, "__"))
-        rest = span_of(name.data + 1, name.size - 1);
+        rest = span_of(rest.data + 1, rest.size - 1);
     copy[0] = '_';
     memcpy(copy + only_rust, rest.data, rest.size);
     copy[only_rust + rest.size] = '\0';
     struct demangle_output output = {.text = ret_text, .before = ret_text->size};
     start_output(&output);
     /* "_RC0" names the nameless. */
-    if (print_name(copy, only_rust, &output) && ret_text->size > output.before)
-        return true;
+    if (print_name(copy, only_rust, &output) && ret_text->size > output.before) {
+        demangle_output_add(&output, stub.data, stub.size);
+        if (!output.full)
+            return true;
+    }
     ret_text->size = output.before;
     return false;
 }

@@ -1,7 +1,8 @@
 /*
  * C++ (Itanium) and Rust (legacy and v0) names to readable ones, as addr2line -C and c++filt print
  * them, through libiberty. Rust's legacy names lose their hash. Clone suffixes (.isra.0, .cold,
- * .llvm.123) are set apart before and put back as "name() [clone .isra.0]", one bracket for each.
+ * .llvm.123) are set apart before and put back as "name() [clone .isra.0]", one bracket for each;
+ * "@plt" stays behind all of them.
  *
  * Mangled names are hostile. Input, nesting and output are capped, and so is the work that prints
  * nothing, by looking at the parsed name before it is printed:

@@ -17,8 +17,8 @@ def run(*command, **options):
 
 
 def compile_c(path, source, *flags, compiler="gcc"):
-    subprocess.run([compiler, "-x", "c", "-o", path, "-", *flags], input=source.encode(),
-                   check=True)
+    subprocess.run([compiler, "-o", path, "-x", "c", "-", "-x", "none", *flags],
+                   input=source.encode(), check=True)
     return path
 
 

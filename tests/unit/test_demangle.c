@@ -38,6 +38,15 @@ static void cxx_names_come_out_as_from_addr2line(void **state) {
     assert_demangles("_ZN12_GLOBAL__N_11fE", "(anonymous namespace)::f");
 }
 
+static void stubs_keep_their_mark(void **state) {
+    (void)state;
+    assert_demangles("_Z3foov@plt", "foo()@plt");
+    assert_demangles("_Z3foov.isra.0@plt", "foo() [clone .isra.0]@plt");
+    assert_demangles("_ZN4core3fmt17h0123456789abcdefE@plt", "core::fmt@plt");
+    assert_stays(span_cstr("_Z@plt"));
+    assert_stays(span_cstr("foo@plt"));
+}
+
 static void rust_names_come_out_without_hash_and_crate_numbers(void **state) {
     (void)state;
     assert_demangles("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
@@ -306,6 +315,7 @@ static void abandoned_names_leak_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cxx_names_come_out_as_from_addr2line),
+        cmocka_unit_test(stubs_keep_their_mark),
         cmocka_unit_test(rust_names_come_out_without_hash_and_crate_numbers),
         cmocka_unit_test(clone_suffixes_are_put_back),
         cmocka_unit_test(what_is_no_mangled_name_stays),

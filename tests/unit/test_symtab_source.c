@@ -229,6 +229,19 @@ static void versions_are_no_part_of_the_name(void **state) {
     check_push(&fixture, "1000-1004 memcpy @1000 symtab\n1010-1014 read @1010 symtab\n");
 }
 
+static void versions_are_no_part_of_a_dynamic_name_either(void **state) {
+    (void)state;
+    static const struct elf_image_symbol dynamic[] = {
+        {"memcpy@@GLIBC_2.14", 0x1000, 4, STB_GLOBAL, STT_FUNC, 1},
+        {"read@GLIBC_2.2.5", 0x1010, 4, STB_WEAK, STT_FUNC, 1},
+    };
+    CLEANUP(fixture_clear)
+    struct fixture fixture = {.image = image_of(true, false, EM_X86_64)};
+    elf_image_add_symbols(fixture.image, ".dynsym", dynamic, ARRAY_SIZE(dynamic));
+    open_source(&fixture);
+    check_push(&fixture, "1000-1004 memcpy @1000 dynsym\n1010-1014 read @1010 dynsym\n");
+}
+
 static void thumb_functions_lose_their_lowest_bit(void **state) {
     (void)state;
     static const struct elf_image_symbol symbols[] = {
@@ -479,6 +492,7 @@ int main(void) {
         cmocka_unit_test(a_size_past_the_end_of_the_section_is_cut_there),
         cmocka_unit_test(only_code_symbols_answer),
         cmocka_unit_test(versions_are_no_part_of_the_name),
+        cmocka_unit_test(versions_are_no_part_of_a_dynamic_name_either),
         cmocka_unit_test(thumb_functions_lose_their_lowest_bit),
         cmocka_unit_test(powerpc_descriptors_are_followed),
         cmocka_unit_test(a_sizeless_symbol_reaches_to_the_next_or_to_the_end_of_its_section),
