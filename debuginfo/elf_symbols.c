@@ -174,9 +174,12 @@ struct span elf_symbol_name_without_version(struct span name) {
     return at ? span_of(name.data, (size_t)(at - name.data)) : name;
 }
 
-/* Mapping symbols say where code and data begin: $a $t $d $x, also as "$x.17" or "$xrv64gc". */
-static bool is_mapping_symbol(struct span name) {
-    return name.size >= 2 && name.data[0] == '$' && strchr("atdx", name.data[1]) &&
+/* Mapping symbols say where code and data begin: $a $t $d $x, also as "$x.17" or "$xrv64gc". They
+ * have no type: a function may be called so too. */
+static bool is_mapping_symbol(const struct elf_symbol *symbol) {
+    struct span name = symbol->name;
+    return symbol->type == STT_NOTYPE && name.size >= 2 && name.data[0] == '$' &&
+           strchr("atdx", name.data[1]) &&
            (name.size == 2 || name.data[2] == '.' || span_starts_with(name, "$xrv"));
 }
 
@@ -189,6 +192,6 @@ bool elf_symbol_is_code(const struct elf_file *file, const struct elf_symbol *sy
         return false;
     if (symbol->section == SHN_UNDEF || symbol->section == SHN_ABS || symbol->section == SHN_COMMON)
         return false;
-    return symbol->name.size > 0 && !is_mapping_symbol(symbol->name) && !is_label(symbol->name) &&
+    return symbol->name.size > 0 && !is_mapping_symbol(symbol) && !is_label(symbol->name) &&
            elf_file_is_executable(file, symbol->value);
 }

@@ -31,10 +31,11 @@ static uint32_t binding_rank(uint8_t binding) {
     }
 }
 
-/* Among equal aliases the plain one: "malloc" rather than "__libc_malloc". */
-static uint32_t underscore_count(struct span name) {
+/* Among equal aliases the plain one: "malloc" rather than "__libc_malloc", and rather than
+ * ".malloc", as 64-bit PowerPC's first ABI calls the code behind a descriptor. */
+static uint32_t prefix_count(struct span name) {
     uint32_t count = 0;
-    while (count < 15 && count < name.size && name.data[count] == '_')
+    while (count < 15 && count < name.size && strchr("_.", name.data[count]))
         count++;
     return count;
 }
@@ -42,7 +43,7 @@ static uint32_t underscore_count(struct span name) {
 static uint32_t rank_of(const struct elf_symbol *symbol, enum symbol_table table) {
     uint32_t untyped = symbol->type == STT_NOTYPE;
     return untyped << 16 | binding_rank(symbol->binding) << 8 | (uint32_t)table << 4 |
-           underscore_count(symbol->name);
+           prefix_count(symbol->name);
 }
 
 static enum symbol_kind kind_of(const struct elf_symbol *symbol) {

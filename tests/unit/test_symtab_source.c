@@ -209,6 +209,7 @@ static void only_code_symbols_answer(void **state) {
         {"stale_index", 0x1110, 4, STB_GLOBAL, STT_FUNC, 999},
         {"xindex", 0x1120, 4, STB_GLOBAL, STT_FUNC, SHN_XINDEX},
         {"$dollar", 0x1130, 4, STB_GLOBAL, STT_FUNC, 1},
+        {"$d", 0x1134, 4, STB_GLOBAL, STT_FUNC, 1},
         {"unique", 0x1140, 4, STB_GNU_UNIQUE, STT_FUNC, 1},
     };
     CLEANUP(fixture_clear) struct fixture fixture = symtab_of(symbols, ARRAY_SIZE(symbols));
@@ -216,6 +217,7 @@ static void only_code_symbols_answer(void **state) {
                          "1110-1114 stale_index @1110 symtab\n"
                          "1120-1124 xindex @1120 symtab\n"
                          "1130-1134 $dollar @1130 symtab\n"
+                         "1134-1138 $d @1134 symtab\n"
                          "1140-1144 unique @1140 symtab\n");
 }
 
@@ -246,12 +248,18 @@ static void thumb_functions_lose_their_lowest_bit(void **state) {
     (void)state;
     static const struct elf_image_symbol symbols[] = {
         {"thumb", 0x1001, 4, STB_GLOBAL, STT_FUNC, 1},
+        {"$t", 0x1000, 0, STB_LOCAL, STT_NOTYPE, 1},
+        {"arm", 0x1008, 4, STB_GLOBAL, STT_FUNC, 1},
+        {"$a.1", 0x1008, 0, STB_LOCAL, STT_NOTYPE, 1},
+        {"chosen", 0x1011, 4, STB_GLOBAL, STT_GNU_IFUNC, 1},
     };
     CLEANUP(fixture_clear)
     struct fixture fixture = {.image = image_of(false, false, EM_ARM)};
-    elf_image_add_symbols(fixture.image, ".symtab", symbols, 1);
+    elf_image_add_symbols(fixture.image, ".symtab", symbols, ARRAY_SIZE(symbols));
     open_source(&fixture);
-    check_push(&fixture, "1000-1004 thumb @1000 symtab\n");
+    check_push(&fixture, "1000-1004 thumb @1000 symtab\n"
+                         "1008-100c arm @1008 symtab\n"
+                         "1010-1014 chosen @1010 symtab\n");
 }
 
 static void powerpc_descriptors_are_followed(void **state) {
@@ -259,6 +267,8 @@ static void powerpc_descriptors_are_followed(void **state) {
     static const struct elf_image_symbol symbols[] = {
         {"described", 0x5008, 4, STB_GLOBAL, STT_FUNC, 3},
         {"past_the_end", 0x500c, 4, STB_GLOBAL, STT_FUNC, 3},
+        {".described", 0x1040, 4, STB_GLOBAL, STT_FUNC, 1},
+        {".only_code", 0x1060, 4, STB_GLOBAL, STT_FUNC, 1},
     };
     CLEANUP(fixture_clear)
     struct fixture fixture = {.image = image_of(true, true, EM_PPC64)};
@@ -270,7 +280,7 @@ static void powerpc_descriptors_are_followed(void **state) {
                                      .bytes = {"\0\0\0\0\0\0\x10\0\0\0\0\0\0\0\x10\x40", 16}});
     elf_image_add_symbols(fixture.image, ".symtab", symbols, ARRAY_SIZE(symbols));
     open_source(&fixture);
-    check_push(&fixture, "1040-1044 described @1040 symtab\n");
+    check_push(&fixture, "1040-1044 described @1040 symtab\n1060-1064 .only_code @1060 symtab\n");
 }
 
 /* --- sizeless and untyped symbols ---------------------------------------------------------------

@@ -75,7 +75,6 @@ static void output_over_the_limit_is_refused(void **state) {
 /* A dictionary of 1 GiB would be taken before the first byte came out. */
 static void a_dictionary_over_the_limit_is_refused(void **state) {
     (void)state;
-    CLEANUP(buffer_clear) struct buffer packed = {0};
     CLEANUP(buffer_clear) struct buffer out = {.size_max = PLENTY};
     lzma_options_lzma options;
     lzma_lzma_preset(&options, 0);
