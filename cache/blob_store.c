@@ -10,6 +10,9 @@
 #include "cache/blob_reader.h"
 #include "cache/blob_store_internal.h"
 
+/* How often the disk is told to begin, so that little is left to be written at the end. */
+#define START_SYNC_SIZE ((uint64_t)8 << 20)
+
 enum writer_state { WRITER_OPEN, WRITER_SEALED, WRITER_PUBLISHED, WRITER_BROKEN };
 
 struct blob_writer {
@@ -87,6 +90,15 @@ static enum err writer_broken(struct blob_writer *writer, struct error *error) {
     return error_prefix(error, "upload after %llu bytes", (unsigned long long)writer->size);
 }
 
+/* Begins to write back all whole pieces that this append has completed, and does not wait for it;
+ * should it fail, fsync tells. */
+static void start_sync(const struct blob_writer *writer, uint64_t size_before) {
+    uint64_t from = size_before / START_SYNC_SIZE * START_SYNC_SIZE;
+    uint64_t to = writer->size / START_SYNC_SIZE * START_SYNC_SIZE;
+    if (to > from)
+        sync_file_range(writer->fd, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WRITE);
+}
+
 enum err blob_writer_append(struct blob_writer *writer, const void *bytes, size_t size,
                             struct error *error) {
     if (writer->state != WRITER_OPEN)
@@ -98,6 +110,7 @@ enum err blob_writer_append(struct blob_writer *writer, const void *bytes, size_
         return writer_broken(writer, error);
     hash_sha256_update(&writer->hash, bytes, size);
     writer->size += size;
+    start_sync(writer, writer->size - size);
     FAULT_POINT("blob.after_write");
     return ERR_OK;
 }
