@@ -336,24 +336,30 @@ static void tell_end(struct grpc_call *call) {
         call->method->functions->request_end(call->state, call);
 }
 
+/* The window bounds this: the client may not send what we did not consume. */
+static void keep_pending(struct grpc_call *call, struct span bytes) {
+    struct buffer *pending = &call->pending;
+    size_t left = pending_size(call);
+    if (call->pending_offset > left) {
+        memmove(pending->data, pending->data + call->pending_offset, left);
+        pending->size = left;
+        call->pending_offset = 0;
+    }
+    buffer_append(pending, bytes.data, bytes.size);
+    if (buffer_failed(pending))
+        grpc_call_cancel(call, GRPC_RESOURCE_EXHAUSTED, "no memory for the request");
+}
+
 size_t grpc_call_receive(struct grpc_call *call, struct span bytes) {
     size_t size = bytes.size;
+    size_t held = call->held;
     call->progress_ms = clock_mono_ms();
-    if (is_finished(call))
-        return size;
-    if (pending_size(call) == 0)
+    if (!is_finished(call) && pending_size(call) == 0)
         feed(call, &bytes);
-    if (is_finished(call))
-        return size;
-    if (bytes.size > 0) {
-        /* The window bounds this: the client may not send what we did not consume. */
-        buffer_append(&call->pending, bytes.data, bytes.size);
-        if (buffer_failed(&call->pending)) {
-            grpc_call_cancel(call, GRPC_RESOURCE_EXHAUSTED, "no memory for the request");
-            return size;
-        }
-    }
-    return size - bytes.size;
+    if (!is_finished(call) && bytes.size > 0)
+        keep_pending(call, bytes);
+    size_t left = is_finished(call) ? 0 : bytes.size;
+    return size - left - (call->held - held);
 }
 
 void grpc_call_receive_end(struct grpc_call *call) {
@@ -371,6 +377,7 @@ void grpc_call_resume(struct grpc_call *call) {
         return;
     struct span rest = span_of(call->pending.data + call->pending_offset, pending_size(call));
     size_t before = rest.size;
+    size_t held = call->held;
     /* Also without bytes: the end of a message, or what one inflates to, may still be untold. */
     feed(call, &rest);
     call->pending_offset += before - rest.size;
@@ -379,10 +386,35 @@ void grpc_call_resume(struct grpc_call *call) {
         call->pending_offset = 0;
     }
     call->progress_ms = clock_mono_ms();
-    grpc_connection_consume(call->connection, call, before - rest.size);
+    grpc_connection_consume(call->connection, call, before - rest.size - (call->held - held));
     tell_end(call);
 }
 
+void grpc_call_hold(struct grpc_call *call, size_t size) {
+    assert(call->feeding);
+    if (!call->frames.compressed)
+        call->held += size;
+}
+
+void grpc_call_release(struct grpc_call *call, size_t size) {
+    if (size > call->held)
+        size = call->held;
+    call->held -= size;
+    call->progress_ms = clock_mono_ms();
+    if (call->connection)
+        grpc_connection_consume(call->connection, call, size);
+}
+
+void grpc_call_set_window(struct grpc_call *call, size_t size) {
+    assert(size >= GRPC_WINDOW_SIZE && size <= GRPC_WINDOW_SIZE_MAX);
+    grpc_connection_set_window(call->connection, call, size);
+}
+
+size_t grpc_call_unconsumed(const struct grpc_call *call) {
+    return pending_size(call) + call->held;
+}
+
 bool grpc_call_waits_for_client(const struct grpc_call *call) {
-    return is_finished(call) || call->unsent.size > 0 || (!call->request_ended && !call->paused);
+    bool waits_for_bytes = !call->request_ended && !call->paused && call->held == 0;
+    return is_finished(call) || call->unsent.size > 0 || waits_for_bytes;
 }

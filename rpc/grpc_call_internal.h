@@ -47,6 +47,7 @@ struct grpc_call {
     struct grpc_inflate *inflate; /* NULL until the first compressed message */
     struct buffer pending;        /* arrived while paused, not yet consumed for flow control */
     size_t pending_offset;
+    size_t held; /* taken by the method, not yet consumed for flow control */
     bool paused;
     bool feeding;
     bool request_ended;    /* the client's END_STREAM has come */
@@ -89,6 +90,9 @@ void grpc_call_receive_end(struct grpc_call *call);
 
 /* The stream is gone, or (with a status other than GRPC_OK to send) its time is over. */
 void grpc_call_cancel(struct grpc_call *call, enum grpc_status status, const char *text);
+
+/* What came and was not consumed for flow control. */
+size_t grpc_call_unconsumed(const struct grpc_call *call);
 
 /* True while nothing can happen until the client sends or takes bytes. */
 bool grpc_call_waits_for_client(const struct grpc_call *call);

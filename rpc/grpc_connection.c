@@ -9,10 +9,8 @@
 #include "rpc/grpc_answer_internal.h"
 #include "rpc/grpc_call_internal.h"
 
-/* One stream may hold a MiB that its method has not taken, and a paused one leaves room for the
- * others of its connection. */
-#define STREAM_WINDOW_SIZE (1 << 20)
-#define CONNECTION_WINDOW_SIZE (4 << 20)
+/* Streams that wait for us leave room for the others of their connection. */
+#define CONNECTION_WINDOW_SIZE (4 * GRPC_WINDOW_SIZE_MAX)
 #define STREAM_COUNT_MAX 256
 
 #define OUT_SIZE_MAX 65536
@@ -127,7 +125,7 @@ static int on_stream_closed(nghttp2_session *session, int32_t stream_id, uint32_
     connection->active_ms = clock_mono_ms();
     grpc_call_cancel(call, GRPC_OK, NULL);
     /* What the method never took still counts against the connection's window. */
-    nghttp2_session_consume_connection(session, call->pending.size - call->pending_offset);
+    nghttp2_session_consume_connection(session, grpc_call_unconsumed(call));
     drop_call(connection, call);
     return 0;
 }
@@ -158,7 +156,7 @@ static enum err new_session(struct grpc_connection *connection) {
 static enum err greet(nghttp2_session *session) {
     const nghttp2_settings_entry settings[] = {
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, STREAM_COUNT_MAX},
-        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW_SIZE},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, GRPC_WINDOW_SIZE},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, GRPC_HEADER_BYTES_MAX},
     };
     if (nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings, ARRAY_SIZE(settings)) != 0 ||
@@ -412,6 +410,13 @@ void grpc_connection_consume(struct grpc_connection *connection, struct grpc_cal
     if (nghttp2_session_consume(connection->session, call->stream_id, size) != 0)
         connection->broken = true;
     grpc_connection_mark_dirty(connection);
+}
+
+void grpc_connection_set_window(struct grpc_connection *connection, struct grpc_call *call,
+                                size_t size) {
+    if (nghttp2_session_set_local_window_size(connection->session, NGHTTP2_FLAG_NONE,
+                                              call->stream_id, (int32_t)size) != 0)
+        connection->broken = true;
 }
 
 static void expire_call(struct grpc_connection *connection, struct grpc_call *call,

@@ -55,5 +55,9 @@ void grpc_connection_send(struct grpc_connection *connection, struct grpc_call *
 void grpc_connection_consume(struct grpc_connection *connection, struct grpc_call *call,
                              size_t size);
 
+/* What the client may send ahead on the call's stream. */
+void grpc_connection_set_window(struct grpc_connection *connection, struct grpc_call *call,
+                                size_t size);
+
 /* Ends what is overdue. Returns when to look again. May end the connection. */
 int64_t grpc_connection_expire(struct grpc_connection *connection, int64_t now_ms);

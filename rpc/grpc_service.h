@@ -15,7 +15,8 @@
  * All functions but `free` run on the loop and must not block: work that does goes to a task pool,
  * with a reference to the call, and comes back by grpc_call_post or grpc_call_finish. While such
  * work needs the request to wait, grpc_call_pause stops delivery; what arrives meanwhile is bounded
- * by the stream's flow-control window.
+ * by the stream's flow-control window. A method that keeps bytes beyond message_bytes holds them
+ * (grpc_call_hold), so that the window bounds those too.
  *
  * Trust: headers and messages are hostile bytes. Paths, sizes and framing were checked here, the
  * contents of messages were not.
@@ -77,6 +78,21 @@ void grpc_call_unref(struct grpc_call *call);
 /* Stop and restart delivery. On the loop only; not counted, one resume undoes any number. */
 void grpc_call_pause(struct grpc_call *call);
 void grpc_call_resume(struct grpc_call *call);
+
+/*
+ * Of the bytes that message_bytes is being given, the method keeps `size`: the client may not send
+ * others in their place until they are released. Bytes of compressed messages are not bounded by
+ * this, since they are more than came over the wire: a method that is sent such pauses when it
+ * holds enough. On the loop only.
+ */
+void grpc_call_hold(struct grpc_call *call, size_t size);
+void grpc_call_release(struct grpc_call *call, size_t size);
+
+/* How much the client may send ahead, from GRPC_WINDOW_SIZE, which every call begins with, up to
+ * GRPC_WINDOW_SIZE_MAX; it is given as much memory as that. To be called by `open`. */
+#define GRPC_WINDOW_SIZE ((size_t)65535)
+#define GRPC_WINDOW_SIZE_MAX ((size_t)1 << 20)
+void grpc_call_set_window(struct grpc_call *call, size_t size);
 
 /*
  * Has the call's loop run function(state, call) soon, also if the call is over by then (see
