@@ -10,6 +10,8 @@
 #include "rpc/proto/debuginfo.pb-c.h"
 
 #define REQUEST_SIZE_MAX 65536
+#define WINDOWS_SIZE_MAX ((int64_t)32 << 20)
+#define SPARE_BLOCKS_MAX 64
 #define SERVICE_NAME "parca.debuginfo.v1alpha1.DebuginfoService"
 
 /* --- shared with the streaming method --------------------------------------------------------- */
@@ -283,24 +285,31 @@ static void mark_upload_finished(void *state, struct grpc_call *call, struct spa
 
 enum err debuginfo_service_new(const struct debuginfo_service_config *config,
                                struct debuginfo_service **ret_service, struct error *error) {
-    static const struct {
+    const struct {
         const char *name;
         grpc_unary_handler *handle;
+        struct task_pool *pool;
     } unary[DEBUGINFO_UNARY_COUNT] = {
-        {"ShouldInitiateUpload", should_initiate_upload},
-        {"InitiateUpload", initiate_upload},
-        {"MarkUploadFinished", mark_upload_finished},
+        {"ShouldInitiateUpload", should_initiate_upload, config->asks},
+        {"InitiateUpload", initiate_upload, config->asks},
+        {"MarkUploadFinished", mark_upload_finished, config->pool},
     };
+    CLEANUP(cleanup_debuginfo_service)
     struct debuginfo_service *service = calloc(1, sizeof(*service));
-    if (!service)
+    if (service)
+        service->blocks = block_pool_new(SPARE_BLOCKS_MAX);
+    if (!service || !service->blocks)
         return error_set(error, ERR_NO_MEMORY, "no memory for the debuginfo service");
     service->ingest = config->ingest;
     service->pool = config->pool;
+    service->asks = config->asks;
+    service->writers = config->writers;
+    atomic_init(&service->window_left, WINDOWS_SIZE_MAX);
     service->log = config->log;
     service->metrics = config->metrics;
     service->urls = config->urls;
     for (size_t i = 0; i < DEBUGINFO_UNARY_COUNT; i++) {
-        service->unary[i] = (struct grpc_unary){unary[i].handle, service, config->pool};
+        service->unary[i] = (struct grpc_unary){unary[i].handle, service, unary[i].pool};
         service->methods[i] = (struct grpc_method){.name = unary[i].name,
                                                    .functions = &grpc_unary_functions,
                                                    .data = &service->unary[i],
@@ -310,7 +319,7 @@ enum err debuginfo_service_new(const struct debuginfo_service_config *config,
         .name = "Upload", .functions = &debuginfo_upload_functions, .data = service};
     service->grpc =
         (struct grpc_service){SERVICE_NAME, service->methods, ARRAY_SIZE(service->methods)};
-    *ret_service = service;
+    *ret_service = TAKE(service);
     return ERR_OK;
 }
 
@@ -319,5 +328,8 @@ const struct grpc_service *debuginfo_service_grpc(const struct debuginfo_service
 }
 
 void debuginfo_service_free(struct debuginfo_service *service) {
+    if (!service)
+        return;
+    block_pool_free(service->blocks);
     free(service);
 }

@@ -17,7 +17,9 @@ struct debuginfo_service;
 
 struct debuginfo_service_config {
     struct ingest *ingest;
-    struct task_pool *pool; /* for steps that block */
+    struct task_pool *pool;    /* for steps that take long: disk syncs, workers */
+    struct task_pool *asks;    /* for questions and beginnings, which clients wait for: commits */
+    struct task_pool *writers; /* for hashing and writing what is received */
     const struct log *log;
     struct metrics *metrics;
     const struct upload_urls *urls; /* NULL: bytes come by the Upload method; else they come to

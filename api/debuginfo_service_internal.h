@@ -2,8 +2,10 @@
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
+#include <stdatomic.h>
 
 #include "api/debuginfo_service.h"
+#include "base/block_list.h"
 #include "base/request_context.h"
 #include "rpc/grpc_service.h"
 #include "rpc/grpc_unary.h"
@@ -13,6 +15,10 @@
 struct debuginfo_service {
     struct ingest *ingest;
     struct task_pool *pool;
+    struct task_pool *asks;
+    struct task_pool *writers;
+    struct block_pool *blocks;
+    _Atomic int64_t window_left; /* of what all Upload calls may send ahead; below 0 when many */
     const struct log *log;
     struct metrics *metrics;
     const struct upload_urls *urls;

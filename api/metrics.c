@@ -60,6 +60,8 @@ void metrics_snapshot_read(const struct metrics_sources *sources,
     struct metrics_snapshot snapshot = {
         .queries_waiting = task_pool_queue_length(sources->queries),
         .uploads_waiting = task_pool_queue_length(sources->uploads),
+        .asks_waiting = task_pool_queue_length(sources->asks),
+        .writes_waiting = task_pool_queue_length(sources->writers),
     };
     catalog_stats_read(sources->catalog, &snapshot.catalog);
     index_cache_stats_read(sources->indexes, &snapshot.indexes);

@@ -59,6 +59,8 @@ struct metrics_sources {
     struct grpc_server *grpc;
     struct task_pool *queries;
     struct task_pool *uploads;
+    struct task_pool *asks;
+    struct task_pool *writers;
 };
 
 /* What the parts had counted at one moment. */
@@ -72,6 +74,8 @@ struct metrics_snapshot {
     struct grpc_server_stats grpc;
     size_t queries_waiting;
     size_t uploads_waiting;
+    size_t asks_waiting;
+    size_t writes_waiting;
     unsigned http_connections;
     const char *const *route_names; /* label values; the last stands for "no route" */
     size_t route_count;

@@ -183,6 +183,8 @@ static void render_load(const struct metrics_snapshot *snapshot, struct buffer *
     describe(text, "tasks_waiting", "gauge", "Pieces of work that wait for a thread.");
     labelled(text, "tasks_waiting", "pool", "query", snapshot->queries_waiting);
     labelled(text, "tasks_waiting", "pool", "upload", snapshot->uploads_waiting);
+    labelled(text, "tasks_waiting", "pool", "ask", snapshot->asks_waiting);
+    labelled(text, "tasks_waiting", "pool", "write", snapshot->writes_waiting);
 }
 
 void metrics_render(const struct metrics *metrics, const struct metrics_snapshot *snapshot,

@@ -19,10 +19,13 @@
 #include "ingest/upload.h"
 #include "rpc/grpc_server.h"
 
-/* Lookups are short and bound by the CPU; the steps of an upload wait for disks and workers, and
- * have threads of their own so that they never hold up a question. */
+/* Lookups are short and bound by the CPU. The steps of an upload wait for disks and workers, and
+ * have threads of their own so that they never hold up a question; an agent's questions have others
+ * again, so that a burst of uploads that end does not hold them up. */
 #define QUERY_QUEUE_MAX 1024
 #define UPLOAD_THREADS 16
+#define ASK_THREADS 16
+#define WRITER_THREADS_MAX 8
 #define UPLOAD_QUEUE_MAX 4096
 #define WAIT_COUNT_MAX 256
 
@@ -40,7 +43,9 @@ struct server {
     struct blob_compactor *compactor;
     struct orphan_sweeper *sweeper;
     struct task_pool *queries;
-    struct task_pool *uploads;
+    struct task_pool *uploads; /* steps that may take long */
+    struct task_pool *asks;    /* what an agent asks for before it sends anything */
+    struct task_pool *writers; /* received bytes to the disk */
     struct build_waiter *waiter;
     struct metrics *metrics;
     struct missing_ids *missing;
@@ -193,6 +198,16 @@ static unsigned cpu_count(void) {
     return cpus < 2 ? 2 : cpus > 64 ? 64 : (unsigned)cpus;
 }
 
+static unsigned writer_count(void) {
+    unsigned cpus = cpu_count();
+    return cpus < WRITER_THREADS_MAX ? cpus : WRITER_THREADS_MAX;
+}
+
+/* One place for each upload that may be open, and for as many that are ending. */
+static size_t writer_queue_max(const struct server_options *options) {
+    return 2 * (size_t)options->upload_stream_max;
+}
+
 static enum err open_threads(struct server *server, struct error *error) {
     server->metrics = metrics_new();
     if (!server->metrics)
@@ -202,6 +217,11 @@ static enum err open_threads(struct server *server, struct error *error) {
         err = task_pool_new(cpu_count(), QUERY_QUEUE_MAX, &server->queries, error);
     if (err == ERR_OK)
         err = task_pool_new(UPLOAD_THREADS, UPLOAD_QUEUE_MAX, &server->uploads, error);
+    if (err == ERR_OK)
+        err = task_pool_new(ASK_THREADS, UPLOAD_QUEUE_MAX, &server->asks, error);
+    if (err == ERR_OK)
+        err = task_pool_new(writer_count(), writer_queue_max(server->options), &server->writers,
+                            error);
     if (err == ERR_OK)
         err = build_waiter_new(server->catalog, WAIT_COUNT_MAX, &server->waiter, error);
     return err;
@@ -224,6 +244,8 @@ static struct metrics_sources metrics_sources(const struct server *server) {
         .grpc = server->grpc,
         .queries = server->queries,
         .uploads = server->uploads,
+        .asks = server->asks,
+        .writers = server->writers,
     };
 }
 
@@ -273,6 +295,8 @@ static enum err open_grpc(struct server *server, struct error *error) {
     struct debuginfo_service_config debuginfo = {
         .ingest = server->ingest,
         .pool = server->uploads,
+        .asks = server->asks,
+        .writers = server->writers,
         .log = server->log,
         .metrics = server->metrics,
         .urls = signed_urls(server),
@@ -360,6 +384,8 @@ void server_free(struct server *server) {
     grpc_server_free(server->grpc);
     build_waiter_free(server->waiter);
     task_pool_free(server->queries);
+    task_pool_free(server->asks);
+    task_pool_free(server->writers);
     task_pool_free(server->uploads);
     reflection_service_free(server->reflection);
     health_service_free(server->health);
