@@ -38,7 +38,7 @@ void dwarf_line_table_close(struct dwarf_line_table *table);
 bool dwarf_line_table_files_damaged(const struct dwarf_line_table *table);
 
 /* The number of file indexes: those below it may name a file, and may be used to cache what was
- * made of one; others mean the unit's own file. Counts DW_LNE_define_file too. */
+ * made of one; others mean the unit's own file. A visit adds what DW_LNE_define_file defines. */
 uint32_t dwarf_line_table_file_count(const struct dwarf_line_table *table);
 
 /*

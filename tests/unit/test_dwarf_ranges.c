@@ -329,8 +329,8 @@ static void put_table(struct site *site, uint8_t offset_size) {
     put_u8(&site->bytes, 8);
     put_u8(&site->bytes, 0);
     put_number(&site->bytes, 4, 2);
-    put_number(&site->bytes, offset_size, 2 * offset_size);
-    put_number(&site->bytes, offset_size, 2 * offset_size + 11);
+    put_number(&site->bytes, offset_size, (uint64_t)2 * offset_size);
+    put_number(&site->bytes, offset_size, (uint64_t)2 * offset_size + 11);
     for (uint8_t size = 1; size <= 2; size++) {
         put_u8(&site->bytes, DW_RLE_start_length);
         put_number(&site->bytes, 8, 0x1000);
