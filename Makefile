@@ -88,12 +88,12 @@ WORKER_MODULES := symbolizer/build symbolizer/protocol symbolizer/index debuginf
 CLI_MODULES := cli symbolizer/build symbolizer/protocol symbolizer/index debuginfo base
 REMOTE_MODULES := cli rpc symbolizer/protocol symbolizer/index debuginfo base
 
-SERVER_LIBS := -lmicrohttpd -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 -lyaml -lzstd -liberty -lz \
+SERVER_LIBS := -lmicrohttpd -lgnutls -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 -lyaml -lzstd -liberty -lz \
 	-lnettle
 WORKER_LIBS := -ldw -lelf -ldeflate -lzstd -llzma -liberty -lz -lnettle
 CLI_LIBS := $(WORKER_LIBS) -ljansson
-REMOTE_LIBS := -lcurl -lnghttp2 -lprotobuf-c -lelf -ldeflate -lzstd -llzma -liberty -lnettle -ljansson
-ALL_LIBS := -lcurl -lmicrohttpd -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 -lyaml $(WORKER_LIBS)
+REMOTE_LIBS := -lcurl -lgnutls -lnghttp2 -lprotobuf-c -lelf -ldeflate -lzstd -llzma -liberty -lnettle -ljansson
+ALL_LIBS := -lcurl -lmicrohttpd -lgnutls -lnghttp2 -lprotobuf-c -ljansson -lsqlite3 -lyaml $(WORKER_LIBS)
 
 # $(1): program, $(2): its main, $(3): modules, $(4): libraries
 define PROGRAM_RULE

@@ -22,6 +22,8 @@ struct grpc_call *grpc_call_new(struct grpc_loop *loop, struct grpc_connection *
     call->header_bytes.size_max = GRPC_HEADER_BYTES_MAX;
     call->unsent.size_max = GRPC_UNSENT_SIZE_MAX;
     call->http_status = 200;
+    snprintf(call->client, sizeof(call->client), "%s",
+             grpc_transport_client(connection->transport));
     atomic_init(&call->reference_count, 1);
     pthread_mutex_lock(&loop->mutex);
     loop->call_count++;
@@ -68,6 +70,10 @@ void grpc_call_add_header(struct grpc_call *call, struct span name, struct span 
         call->headers_refused = true;
     else
         call->header_count++;
+}
+
+const char *grpc_call_client(const struct grpc_call *call) {
+    return call->client;
 }
 
 struct span grpc_call_header(const struct grpc_call *call, const char *name) {

@@ -10,6 +10,7 @@
 #include "rpc/grpc_frames.h"
 #include "rpc/grpc_inflate.h"
 #include "rpc/grpc_service.h"
+#include "rpc/tls_guard.h"
 
 #define GRPC_HEADER_COUNT_MAX 64
 #define GRPC_HEADER_BYTES_MAX 16384
@@ -37,6 +38,7 @@ struct grpc_call {
     struct grpc_header headers[GRPC_HEADER_COUNT_MAX];
     size_t header_count;
     bool headers_refused;
+    char client[TLS_CLIENT_SIZE]; /* outlives the connection */
 
     const struct grpc_method *method; /* NULL until opened, and where the path is unknown */
     void *state;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "rpc/grpc_answer_internal.h"
 #include "rpc/grpc_call_internal.h"
+#include "rpc/grpc_handshake_internal.h"
 
 /* Streams that wait for us leave room for the others of their connection. */
 #define CONNECTION_WINDOW_SIZE (4 * GRPC_WINDOW_SIZE_MAX)
@@ -188,8 +189,7 @@ static void end_connection(struct grpc_connection *connection) {
 void grpc_connection_open(struct grpc_loop *loop, int fd) {
     struct grpc_shared *shared = loop->shared;
     struct grpc_transport *transport = NULL;
-    struct error error;
-    if (grpc_transport_open(fd, &transport, &error) != ERR_OK)
+    if (grpc_handshake_prepare(shared, fd, &transport) != ERR_OK)
         return;
     unsigned count = atomic_fetch_add(&shared->connection_count, 1) + 1;
     struct grpc_connection *connection = NULL;
@@ -295,34 +295,13 @@ static enum sent flush_output(struct grpc_connection *connection) {
     }
 }
 
-/* What the connection waits for now. */
-static void wait_for(struct grpc_connection *connection, uint32_t interest) {
+void grpc_connection_wait_for(struct grpc_connection *connection, uint32_t interest) {
     if (interest != connection->interest && watch(connection, EPOLL_CTL_MOD, interest) != ERR_OK)
         grpc_connection_close(connection);
 }
 
-/* True once it is over. May end the connection. */
-static bool shake_hands(struct grpc_connection *connection) {
-    struct error error;
-    switch (grpc_transport_handshake(connection->transport, &error)) {
-    case TRANSPORT_DONE:
-        connection->ready = true;
-        connection->active_ms = clock_mono_ms();
-        return true;
-    case TRANSPORT_BLOCKED:
-        wait_for(connection,
-                 grpc_transport_wants_write(connection->transport) ? EPOLLOUT : EPOLLIN);
-        return false;
-    case TRANSPORT_ENDED:
-    case TRANSPORT_FAILED:
-        break;
-    }
-    grpc_connection_close(connection);
-    return false;
-}
-
 void grpc_connection_flush(struct grpc_connection *connection) {
-    if (!connection->ready && !shake_hands(connection))
+    if (!connection->ready && !grpc_handshake_advance(connection))
         return;
     enum sent sent = flush_output(connection);
     nghttp2_session *session = connection->session;
@@ -333,7 +312,7 @@ void grpc_connection_flush(struct grpc_connection *connection) {
         return;
     }
     /* A peer that does not read is not read either: its requests would only add to what waits. */
-    wait_for(connection, sent == SENT_BLOCKED ? EPOLLOUT : EPOLLIN);
+    grpc_connection_wait_for(connection, sent == SENT_BLOCKED ? EPOLLOUT : EPOLLIN);
 }
 
 /* False when nothing more is to be read in this round. */
@@ -370,7 +349,7 @@ static bool read_some(struct grpc_connection *connection) {
 
 void grpc_connection_handle_events(struct grpc_connection *connection, uint32_t events) {
     bool gone = events & EPOLLERR;
-    if (!gone && !connection->ready && !shake_hands(connection))
+    if (!gone && !connection->ready && !grpc_handshake_advance(connection))
         return;
     if (!gone && (events & (EPOLLIN | EPOLLHUP)))
         gone = !read_some(connection);
@@ -444,8 +423,10 @@ int64_t grpc_connection_expire(struct grpc_connection *connection, int64_t now_m
     }
     int64_t quiet_ms = now_ms - connection->active_ms;
     bool blocked = connection->interest == EPOLLOUT;
-    if ((!connection->greeted && quiet_ms >= GREETING_MS) ||
-        (blocked && quiet_ms >= connection->loop->shared->limits.call_idle_ms))
+    if (!connection->ready)
+        grpc_handshake_expire(connection, quiet_ms);
+    else if ((!connection->greeted && quiet_ms >= GREETING_MS) ||
+             (blocked && quiet_ms >= connection->loop->shared->limits.call_idle_ms))
         grpc_connection_close(connection);
     else if (!connection->calls && quiet_ms >= connection->loop->shared->limits.connection_idle_ms)
         grpc_connection_shut(connection);

@@ -20,6 +20,7 @@ struct grpc_connection {
     bool goaway;       /* ends with its last call */
     bool broken;       /* ends at the next flush */
     bool ready;        /* the transport's handshake is over */
+    bool refused;      /* it failed: what comes is dropped until the peer closes */
     bool greeted;      /* the client's first SETTINGS have come */
     uint32_t interest; /* epoll events */
     int64_t active_ms;
@@ -35,6 +36,9 @@ void grpc_connection_open(struct grpc_loop *loop, int fd);
 void grpc_connection_close(struct grpc_connection *connection);
 
 void grpc_connection_handle_events(struct grpc_connection *connection, uint32_t events);
+
+/* Which event of the socket comes next: EPOLLIN or EPOLLOUT. May end the connection. */
+void grpc_connection_wait_for(struct grpc_connection *connection, uint32_t interest);
 
 /* Marks it for a flush at the end of the loop's round. */
 void grpc_connection_mark_dirty(struct grpc_connection *connection);

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/error.h"
+#include "rpc/grpc_server.h"
 #include "rpc/grpc_service.h"
 
 struct grpc_call;
@@ -25,6 +26,9 @@ struct grpc_shared {
     const struct grpc_service *const *services;
     size_t service_count;
     struct grpc_limits limits;
+    struct tls_slot *tls; /* NULL: sockets alone */
+    grpc_refusal_observer *refused;
+    void *refused_argument;
     atomic_uint connection_count;
 };
 

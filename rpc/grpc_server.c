@@ -110,6 +110,9 @@ enum err grpc_server_open(const struct grpc_server_config *config,
         return error_set(error, ERR_NO_MEMORY, "no memory for a gRPC server");
     server->listen_fd = -1;
     server->shared.limits = limits_of(config);
+    server->shared.tls = config->tls;
+    server->shared.refused = config->refused;
+    server->shared.refused_argument = config->refused_argument;
     for (size_t i = 0; i < service_count; i++)
         server->services[i] = services[i];
     server->shared.services = server->services;

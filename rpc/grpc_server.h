@@ -1,7 +1,8 @@
 /*
- * A gRPC server over HTTP/2 (nghttp2; h2c by prior knowledge), implementing the gRPC over HTTP/2
- * protocol document of the gRPC project. It knows no service: methods are registered by path, and
- * any other path is answered UNIMPLEMENTED with the connection kept.
+ * A gRPC server over HTTP/2 (nghttp2; h2c by prior knowledge, or TLS 1.3 with ALPN h2),
+ * implementing the gRPC over HTTP/2 protocol document of the gRPC project. It knows no service:
+ * methods are registered by path, and any other path is answered UNIMPLEMENTED with the connection
+ * kept.
  *
  * A request message is handed over in pieces as its bytes arrive, never assembled here, so that a
  * method can stream it to disk; flow control bounds what a connection can make us hold.
@@ -20,15 +21,22 @@
 
 struct grpc_server;
 struct grpc_service;
+struct tls_slot;
+
+/* A client whose TLS handshake failed, and why. On the thread of a loop: must not block. */
+typedef void grpc_refusal_observer(void *argument, const char *peer, const char *reason);
 
 struct grpc_server_config {
-    const char *address;           /* numeric, "127.0.0.1" */
-    uint16_t port;                 /* 0: any free one; see grpc_server_port */
-    unsigned thread_count;         /* 0: 1 */
-    uint64_t message_size_max;     /* 0: 64 MiB */
-    unsigned connection_count_max; /* 0: 4096 */
-    int64_t call_idle_ms;          /* a client neither sends nor takes bytes; 0: 2 min */
-    int64_t connection_idle_ms;    /* no call open; 0: 30 min */
+    const char *address;            /* numeric, "127.0.0.1" */
+    uint16_t port;                  /* 0: any free one; see grpc_server_port */
+    unsigned thread_count;          /* 0: 1 */
+    uint64_t message_size_max;      /* 0: 64 MiB */
+    unsigned connection_count_max;  /* 0: 4096 */
+    int64_t call_idle_ms;           /* a client neither sends nor takes bytes; 0: 2 min */
+    int64_t connection_idle_ms;     /* no call open; 0: 30 min */
+    struct tls_slot *tls;           /* borrowed; NULL: plain text */
+    grpc_refusal_observer *refused; /* may be NULL */
+    void *refused_argument;
 };
 
 /* Listens and starts the threads. The services (borrowed) must outlive the server. */

@@ -64,6 +64,9 @@ struct span grpc_call_header(const struct grpc_call *call, const char *name);
 
 const struct grpc_method *grpc_call_method(const struct grpc_call *call);
 
+/* Who calls, by a certificate that was verified; "" when none was asked for. Printable. */
+const char *grpc_call_client(const struct grpc_call *call);
+
 /* A clock_mono_ms() value; INT64_MAX when the client set none. */
 int64_t grpc_call_deadline_ms(const struct grpc_call *call);
 

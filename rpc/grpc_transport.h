@@ -20,6 +20,7 @@
 #include "base/error.h"
 
 struct grpc_transport;
+struct tls_credentials;
 
 enum transport_result {
     TRANSPORT_DONE, /* something was moved; of a handshake: it is over */
@@ -30,15 +31,33 @@ enum transport_result {
 
 /* Takes the descriptor; on failure it is closed. */
 enum err grpc_transport_open(int fd, struct grpc_transport **ret_transport, struct error *error);
+
+/* Puts TLS over it, before anything is moved; takes a reference to the credentials. A client names
+ * the host that it wants to reach. */
+enum err grpc_transport_secure_server(struct grpc_transport *transport,
+                                      struct tls_credentials *credentials, struct error *error);
+enum err grpc_transport_secure_client(struct grpc_transport *transport,
+                                      struct tls_credentials *credentials, const char *host,
+                                      struct error *error);
+
 /* Closes the socket, in TLS after saying so to the peer. Does not wait. */
 void grpc_transport_free(struct grpc_transport *transport);
 DEFINE_CLEANUP(grpc_transport, struct grpc_transport, grpc_transport_free)
 
-/* For poll and epoll only. */
+/* For poll and epoll, and to ask who is at the other end. */
 int grpc_transport_fd(const struct grpc_transport *transport);
+
+/* The client that TLS has verified; "" when it asked for none. Lives as long as the transport. */
+const char *grpc_transport_client(const struct grpc_transport *transport);
 
 enum transport_result grpc_transport_handshake(struct grpc_transport *transport,
                                                struct error *error);
+
+/* A handshake that fails has told the peer why, but the peer may be sending still, and closing then
+ * would take the alert away: grpc_transport_refuse says that no more will come, and
+ * grpc_transport_discard drops what does until it returns TRANSPORT_ENDED or TRANSPORT_FAILED. */
+void grpc_transport_refuse(struct grpc_transport *transport);
+enum transport_result grpc_transport_discard(struct grpc_transport *transport);
 
 /* The most that one record of TLS brings. */
 #define GRPC_TRANSPORT_ROOM_MIN ((size_t)16384)
