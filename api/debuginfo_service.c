@@ -17,7 +17,8 @@
 /* --- shared with the streaming method --------------------------------------------------------- */
 
 struct request_context debuginfo_context(const struct grpc_call *call) {
-    struct request_context context = request_context_default("anonymous");
+    const char *client = grpc_call_client(call);
+    struct request_context context = request_context_default(client[0] ? client : "anonymous");
     context.deadline_mono_ms = grpc_call_deadline_ms(call);
     return context;
 }
@@ -108,7 +109,7 @@ void debuginfo_log(const struct debuginfo_service *service, const struct request
               log_i64("bytes", (int64_t)record->size),
               log_str("reason", err == ERR_OK ? record->reason : error->text),
               log_i64("duration_ms", clock_mono_ms() - record->started_ms),
-              log_str("request_id", context->request_id));
+              log_str("client", context->principal), log_str("request_id", context->request_id));
 }
 
 /* --- unary methods ---------------------------------------------------------------------------- */

@@ -263,6 +263,7 @@ static void log_request(const struct http_outcome *outcome, void *argument) {
         api->log, level, "http_request", log_str("method", outcome->method), log_str("path", path),
         log_i64("status", outcome->status), log_i64("bytes", (int64_t)outcome->size),
         log_i64("duration_ms", outcome->duration_ms),
+        log_str("client", outcome->context->principal),
         log_str("request_id", outcome->context->request_id), log_str("error", outcome->message));
 }
 

@@ -5,6 +5,7 @@
 #include "api/error_map.h"
 #include "api/http_exchange_internal.h"
 #include "api/http_path.h"
+#include "api/http_tls.h"
 #include "api/json_writer.h"
 #include "base/clock.h"
 
@@ -17,7 +18,8 @@ struct http_exchange *http_exchange_new(struct http_server *server,
         return NULL;
     exchange->server = server;
     exchange->connection = connection;
-    exchange->context = request_context_default("anonymous");
+    const char *client = server->config.tls ? http_tls_client(connection) : NULL;
+    exchange->context = request_context_default(client ? client : "anonymous");
     exchange->state = EXCHANGE_RECEIVING;
     exchange->started_ms = clock_mono_ms();
     exchange->deadline_ms = exchange->started_ms + server->config.transfer_max_ms;

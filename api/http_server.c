@@ -12,6 +12,7 @@
 #include "api/http_cors.h"
 #include "api/http_exchange_internal.h"
 #include "api/http_path.h"
+#include "api/http_tls.h"
 #include "base/clock.h"
 #include "base/fd.h"
 
@@ -248,15 +249,20 @@ static enum err open_socket(const struct http_server_config *config, int *ret_fd
 
 static enum err start_daemon(struct http_server *server, struct error *error) {
     const struct http_server_config *config = &server->config;
+    struct MHD_OptionItem tls[HTTP_TLS_OPTION_COUNT] = {{MHD_OPTION_END, 0, NULL}};
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_SUSPEND_RESUME;
+    if (config->tls) {
+        flags |= MHD_USE_TLS;
+        http_tls_options(config, tls);
+    }
     server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
-        MHD_OPTION_LISTEN_SOCKET, server->listen_fd, MHD_OPTION_THREAD_POOL_SIZE,
-        config->thread_count, MHD_OPTION_CONNECTION_LIMIT, config->connection_count_max,
-        MHD_OPTION_CONNECTION_TIMEOUT, config->idle_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        CONNECTION_MEMORY_SIZE, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, NULL,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_THREAD_STACK_SIZE,
-        THREAD_STACK_SIZE, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-        MHD_OPTION_END);
+        flags, 0, NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, server->listen_fd,
+        MHD_OPTION_THREAD_POOL_SIZE, config->thread_count, MHD_OPTION_CONNECTION_LIMIT,
+        config->connection_count_max, MHD_OPTION_CONNECTION_TIMEOUT, config->idle_timeout_s,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_SIZE, MHD_OPTION_UNESCAPE_CALLBACK,
+        leave_escaped, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+        MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK_SIZE, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     if (!server->daemon)
         return error_set(error, ERR_UNAVAILABLE, "cannot start the HTTP threads");
     server->listen_fd = -1;

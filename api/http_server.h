@@ -36,6 +36,7 @@
 
 struct http_server;
 struct http_exchange;
+struct tls_slot;
 
 typedef void http_handler(struct http_exchange *exchange, void *argument);
 
@@ -63,6 +64,10 @@ struct http_outcome {
 };
 typedef void http_observer(const struct http_outcome *outcome, void *argument);
 
+/* A client that got no further than TLS. `reason` is NULL where only the handshake is missing, as
+ * when somebody looks whether the port is open. On a network thread: must not block. */
+typedef void http_refusal_observer(void *argument, const char *peer, const char *reason);
+
 struct http_server_config {
     const char *address;             /* numeric, IPv4 or IPv6 without brackets */
     uint16_t port;                   /* 0: any free one; see http_server_port */
@@ -81,6 +86,9 @@ struct http_server_config {
     size_t origin_count;
     struct task_pool *pool;
     struct task_pool *waiting_pool; /* NULL: pool */
+    struct tls_slot *tls;           /* NULL: plain text; else TLS 1.3 only */
+    http_refusal_observer *refused; /* may be NULL */
+    void *refused_argument;
 };
 
 /* Listens and starts the threads. */

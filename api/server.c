@@ -12,6 +12,7 @@
 #include "api/health_service.h"
 #include "api/http_api.h"
 #include "api/reflection_service.h"
+#include "api/server_tls.h"
 #include "api/upload_key.h"
 #include "base/fd.h"
 #include "cache/blob_compactor.h"
@@ -50,6 +51,7 @@ struct server {
     struct metrics *metrics;
     struct missing_ids *missing;
     struct upload_urls urls;
+    struct server_tls tls;
     struct http_api api;
     const char *origins[SERVER_LIST_MAX]; /* of web pages that may ask */
     struct http_server *http;
@@ -230,7 +232,8 @@ static enum err open_threads(struct server *server, struct error *error) {
 static void log_listening(const struct server *server, const char *protocol, const char *address,
                           uint16_t port) {
     log_event(server->log, LOG_LEVEL_INFO, "listening", log_str("protocol", protocol),
-              log_str("address", address), log_i64("port", port));
+              log_str("address", address), log_i64("port", port),
+              log_str("tls", server->tls.is_on ? "1.3" : "off"));
 }
 
 static struct metrics_sources metrics_sources(const struct server *server) {
@@ -283,6 +286,9 @@ static enum err open_http(struct server *server, struct error *error) {
         .address = server->options->http.address,
         .port = server->options->http.port,
         .waiting_pool = server->uploads,
+        .tls = server_tls_slot(&server->tls),
+        .refused = server_tls_refused_http,
+        .refused_argument = &server->tls,
     };
     http_api_configure(&server->api, &config);
     enum err err = http_server_open(&config, &server->http, error);
@@ -320,6 +326,9 @@ static enum err open_grpc(struct server *server, struct error *error) {
         .port = server->options->grpc.port,
         /* A slow disk may hold up a loop that writes an upload's bytes; the others go on. */
         .thread_count = cpu_count(),
+        .tls = server_tls_slot(&server->tls),
+        .refused = server_tls_refused_grpc,
+        .refused_argument = &server->tls,
     };
     err = grpc_server_open(&config, services, ARRAY_SIZE(services), &server->grpc, error);
     if (err == ERR_OK)
@@ -344,6 +353,8 @@ enum err server_open(const struct server_options *options, const struct log *log
     if (err == ERR_OK)
         err = open_urls(server, error);
     if (err == ERR_OK)
+        err = server_tls_open(options, log, &server->tls, error);
+    if (err == ERR_OK)
         err = open_grpc(server, error);
     if (err == ERR_OK)
         err = open_http(server, error);
@@ -356,7 +367,9 @@ enum err server_open(const struct server_options *options, const struct log *log
 
 enum err server_reload(struct server *server, const struct server_options *options,
                        struct error *error) {
-    (void)error;
+    enum err err = server_tls_reload(&server->tls, error);
+    if (err != ERR_OK)
+        return err;
     struct index_cache_limits limits = index_limits(options);
     index_cache_limit(server->indexes, &limits);
     ingest_limit_size(server->ingest, options->upload_size_max);
@@ -389,6 +402,7 @@ void server_free(struct server *server) {
     task_pool_free(server->uploads);
     reflection_service_free(server->reflection);
     health_service_free(server->health);
+    server_tls_close(&server->tls);
     debuginfo_service_free(server->debuginfo);
     metrics_free(server->metrics);
     missing_ids_free(server->missing);

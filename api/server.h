@@ -4,8 +4,8 @@
  *
  * Logs what a person wants to know of a start and a stop:
  *
- *     event=listening protocol=http address=127.0.0.1 port=7080
- *     event=listening protocol=grpc address=127.0.0.1 port=7070
+ *     event=listening protocol=http address=127.0.0.1 port=7080 tls=off
+ *     event=listening protocol=grpc address=127.0.0.1 port=7070 tls=off
  *     event=ready data_dir=…
  *     event=stopped
  */
@@ -20,7 +20,8 @@ struct server;
 enum err server_open(const struct server_options *options, const struct log *log,
                      struct server **ret_server, struct error *error);
 
-/* Takes the settings of the table (api/settings.h) that reload and are not the log's. */
+/* Reads the certificates again, then takes the settings of the table (api/settings.h) that reload
+ * and are not the log's. After a failure everything stays as it is. */
 enum err server_reload(struct server *server, const struct server_options *options,
                        struct error *error);
 

@@ -106,17 +106,31 @@ static enum err check_origins(const struct server_list *origins, struct error *e
     return ERR_OK;
 }
 
+static enum err check_tls(const struct server_options *options, struct error *error) {
+    bool certificate = options->tls_certificate[0];
+    bool key = options->tls_key[0];
+    if (certificate != key)
+        return error_set(error, ERR_INVALID, "tls.certificate and tls.key belong together: give %s",
+                         certificate ? "tls.key" : "tls.certificate");
+    if (options->tls_client_ca[0] && !certificate)
+        return error_set(error, ERR_INVALID,
+                         "tls.client_ca needs tls.certificate and tls.key: without TLS no client "
+                         "shows a certificate");
+    return ERR_OK;
+}
+
 enum err server_options_check(const struct server_options *options, struct error *error) {
     bool local = server_endpoint_is_loopback(&options->http) &&
                  server_endpoint_is_loopback(&options->grpc);
-    if (!local && !options->allow_remote)
+    if (!local && !options->allow_remote && !options->tls_client_ca[0])
         return error_set(error, ERR_INVALID,
                          "others can reach that listen address, and nothing is authenticated: "
                          "anyone could upload and read symbols; give --allow-remote if that is "
-                         "meant");
+                         "meant, or --tls-client-ca to ask for certificates");
     if (options->upload_strategy == SERVER_UPLOAD_SIGNED_URL && !options->upload_public_url[0])
         return error_set(error, ERR_INVALID,
                          "uploads.strategy signed_url needs uploads.public_url: the URL under "
                          "which agents reach the HTTP listener");
-    return check_origins(&options->http_cors_allowed_origins, error);
+    enum err err = check_origins(&options->http_cors_allowed_origins, error);
+    return err == ERR_OK ? check_tls(options, error) : err;
 }

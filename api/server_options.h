@@ -35,6 +35,10 @@ struct server_options {
     struct server_endpoint grpc;
     bool allow_remote;
 
+    char tls_certificate[SERVER_PATH_MAX]; /* empty: no TLS */
+    char tls_key[SERVER_PATH_MAX];         /* given whenever the certificate is */
+    char tls_client_ca[SERVER_PATH_MAX];   /* empty: clients need no certificate */
+
     struct server_list http_cors_allowed_origins; /* empty: no CORS headers */
     bool http_access_log;
 
@@ -63,8 +67,8 @@ enum err server_options_complete(struct server_options *options, struct error *e
 
 /*
  * What no single value can tell: ERR_INVALID for a listen address that others can reach without
- * allow_remote (there is no authentication yet, so it has to be said twice), signed URLs without
- * the base of the URL.
+ * allow_remote or client certificates (there is no other authentication yet, so it has to be said
+ * twice), a certificate without a key, signed URLs without the base of the URL.
  */
 enum err server_options_check(const struct server_options *options, struct error *error);
 

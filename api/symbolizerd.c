@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "api/server.h"
+#include "api/server_tls.h"
 #include "api/settings.h"
 #include "api/settings_reload.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 #ifndef SYMBOLIZER_VERSION
@@ -71,6 +73,18 @@ static int run(int argument_count, char **arguments, const struct settings *sett
     return serve(settings, &reload, &signals);
 }
 
+static int check_config(const struct settings *settings) {
+    char warning[SERVER_TLS_WARNING_SIZE];
+    struct error error;
+    if (server_tls_check(&settings->options, clock_wall_ms(), warning, &error) != ERR_OK) {
+        fprintf(stderr, "symbolizerd: %s\n", error.text);
+        return 2;
+    }
+    if (warning[0])
+        fprintf(stderr, "symbolizerd: warning: tls: %s\n", warning);
+    return 0;
+}
+
 static int print_config(const struct settings *settings) {
     struct buffer text = {0};
     settings_print(settings, &text);
@@ -96,7 +110,7 @@ int main(int argument_count, char **arguments) {
         printf("symbolizerd %s\n", SYMBOLIZER_VERSION);
         return 0;
     case SETTINGS_CHECK:
-        return 0;
+        return check_config(&settings);
     case SETTINGS_PRINT:
         return print_config(&settings);
     case SETTINGS_RUN:

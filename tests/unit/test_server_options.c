@@ -40,6 +40,23 @@ static void an_address_that_others_reach_has_to_be_allowed(void **state) {
     assert_int_equal(server_options_check(&options, &error), ERR_OK);
 }
 
+static void a_certificate_comes_with_its_key(void **state) {
+    (void)state;
+    struct server_options options = local_options();
+    struct error error;
+    strcpy(options.tls_client_ca, "ca");
+    assert_int_equal(server_options_check(&options, &error), ERR_INVALID);
+    strcpy(options.tls_certificate, "c");
+    assert_int_equal(server_options_check(&options, &error), ERR_INVALID);
+    assert_non_null(strstr(error.text, "give tls.key"));
+    strcpy(options.tls_key, "k");
+    assert_int_equal(server_options_check(&options, &error), ERR_OK);
+    options.tls_certificate[0] = '\0';
+    options.tls_client_ca[0] = '\0';
+    assert_int_equal(server_options_check(&options, &error), ERR_INVALID);
+    assert_non_null(strstr(error.text, "give tls.certificate"));
+}
+
 static void signed_urls_need_to_start_somewhere(void **state) {
     (void)state;
     struct server_options options = local_options();
@@ -72,6 +89,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_endpoint_is_a_numeric_address_and_a_port),
         cmocka_unit_test(an_address_that_others_reach_has_to_be_allowed),
+        cmocka_unit_test(a_certificate_comes_with_its_key),
         cmocka_unit_test(an_origin_has_no_path),
         cmocka_unit_test(signed_urls_need_to_start_somewhere),
     };
