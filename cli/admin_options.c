@@ -39,8 +39,8 @@ const char admin_help[] =
     "  --timeout SECONDS         for one request, with all pauses (default: 120)\n"
     "  --bearer-token-file FILE  a token to send, as `Authorization: Bearer`; without this option\n"
     "                            the variable " REMOTE_TOKEN_VARIABLE " is used if it is set\n"
-    "  --header NAME=VALUE       a header to send with each request; may be given many times\n"
-    "  --help                    print this and exit\n"
+    "  --header NAME=VALUE       a header to send with each request; may be given many "
+    "times\n" REMOTE_TLS_HELP "  --help                    print this and exit\n"
     "\n"
     "Exit status: 0 when all was done, 1 when something was not, 2 when the command line is\n"
     "wrong, 3 when later may do (the server is not there or is busy).\n";

@@ -147,7 +147,8 @@ int command_upload(int argument_count, char **arguments) {
         fputs(upload_help, stdout);
         return EXIT_DONE;
     }
-    if (signed_put_init(&error) || list_files(&options, &list, &error))
+    if (signed_put_init(&error) || remote_access_load_tls(&options.remote.access, &error) ||
+        list_files(&options, &list, &error))
         return complain(error.text, EXIT_SOME_FAILED);
     return upload_all(&options, &list);
 }

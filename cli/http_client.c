@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "cli/curl_tls.h"
 #include "cli/remote_retry.h"
 
 #define CONNECT_TIMEOUT_MS 10000L
@@ -63,14 +64,16 @@ static bool set_up(struct http_client *client) {
            curl_easy_setopt(easy, CURLOPT_HTTPHEADER, client->headers) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, keep_body) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_WRITEDATA, client) == CURLE_OK;
+           curl_easy_setopt(easy, CURLOPT_WRITEDATA, client) == CURLE_OK &&
+           curl_tls_set_up(easy, client->config.access);
 }
 
 enum err http_client_open(const struct http_client_config *config, struct http_client **ret_client,
                           struct error *error) {
     const struct span url = span_cstr(config->access->server_url);
     if (!span_starts_with(url, "http://") && !span_starts_with(url, "https://"))
-        return error_set(error, ERR_INVALID, "%.200s: want http://host:port", url.data);
+        return error_set(error, ERR_INVALID, "%.200s: want http://host:port or https://host:port",
+                         url.data);
     CLEANUP(cleanup_http_client) struct http_client *client = calloc(1, sizeof(*client));
     if (!client)
         return error_set(error, ERR_NO_MEMORY, "no memory for an HTTP client");
@@ -160,6 +163,8 @@ static enum err failure(const struct http_client *client, CURLcode code, struct 
         return error_set(error, ERR_TIMEOUT, "%s", text);
     if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
         return error_set(error, ERR_INVALID, "the server's URL: %s", text);
+    if (curl_tls_failed(code, text))
+        return error_set(error, ERR_DENIED, "%s", text);
     return error_set(error, ERR_UNAVAILABLE, "%s", text);
 }
 

@@ -33,8 +33,8 @@ struct http_question {
 /*
  * The body of an answer with a 2xx code, in a buffer of the client's that lives until the next
  * question. Other codes are errors with the server's words in the text: ERR_NOT_FOUND (404),
- * ERR_UNAVAILABLE (429, 5xx that may pass), ERR_INVALID. No answer: ERR_UNAVAILABLE, ERR_TIMEOUT;
- * ERR_LIMIT: a body over 1 GiB.
+ * ERR_UNAVAILABLE (429, 5xx that may pass), ERR_INVALID. No answer: ERR_UNAVAILABLE, ERR_TIMEOUT,
+ * ERR_DENIED (the server's certificate is not accepted, or ours); ERR_LIMIT: a body over 1 GiB.
  */
 enum err http_client_ask(struct http_client *client, const struct http_question *question,
                          struct span *ret_body, struct error *error);

@@ -16,6 +16,7 @@ void remote_access_clear(struct remote_access *access) {
     for (size_t i = 0; i < access->header_count; i++)
         free((char *)access->headers[i].name); /* the value lies behind it */
     free(access->authorization);
+    tls_credentials_unref(access->tls);
     *access = (struct remote_access){0};
 }
 
@@ -85,4 +86,22 @@ enum err remote_access_token_of_environment(struct remote_access *access, struct
     enum err err = size > TOKEN_SIZE_MAX ? error_set(error, ERR_INVALID, "too long for a token")
                                          : set_token(access, token, size, error);
     return err ? error_prefix(error, REMOTE_TOKEN_VARIABLE) : ERR_OK;
+}
+
+static enum err load(struct remote_access *access, struct error *error) {
+    const struct tls_files files = {
+        .certificate = access->certificate, .key = access->key, .authorities = access->authorities};
+    return tls_credentials_load_client(&files, access->insecure, &access->tls, error);
+}
+
+enum err remote_access_check_tls(struct remote_access *access, struct error *error) {
+    if (access->key && !access->certificate)
+        return error_set(error, ERR_INVALID, "--key is of --cert");
+    /* Without a file to read there is nothing to find, and the system's authorities are many. */
+    return access->certificate || access->authorities ? load(access, error) : ERR_OK;
+}
+
+enum err remote_access_load_tls(struct remote_access *access, struct error *error) {
+    bool is_needed = span_starts_with(span_cstr(access->server_url), "https://");
+    return is_needed && !access->tls ? load(access, error) : ERR_OK;
 }

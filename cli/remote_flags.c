@@ -9,11 +9,25 @@
 #define RETRIES_MAX 1000
 #define SECONDS_MAX (7L * 24 * 3600)
 
-enum flag { SERVER, TOKEN_FILE, HEADER, RETRIES, TIMEOUT, WAIT, ID_KIND, NONE };
+enum flag {
+    SERVER,
+    TOKEN_FILE,
+    HEADER,
+    RETRIES,
+    TIMEOUT,
+    WAIT,
+    ID_KIND,
+    AUTHORITIES,
+    CERTIFICATE,
+    KEY,
+    INSECURE, /* the only one without a value */
+    NONE
+};
 
-static const char *const names[] = {"--server",       "--bearer-token-file", "--header",
-                                    "--retries",      "--timeout",           "--wait",
-                                    "--build-id-kind"};
+static const char *const names[] = {
+    "--server",  "--bearer-token-file", "--header", "--retries", "--timeout",
+    "--wait",    "--build-id-kind",     "--cacert", "--cert",    "--key",
+    "--insecure"};
 
 enum err remote_number_parse(const char *text, long min, long max, long *ret_number,
                              struct error *error) {
@@ -33,7 +47,7 @@ static enum flag flag_of(const char *argument, const char **ret_value) {
         size_t size = strlen(names[i]);
         if (strncmp(argument, names[i], size) != 0)
             continue;
-        if (argument[size] != '\0' && argument[size] != '=')
+        if (argument[size] != '\0' && (argument[size] != '=' || i == INSECURE))
             continue;
         *ret_value = argument[size] == '=' ? argument + size + 1 : NULL;
         return (enum flag)i;
@@ -60,6 +74,18 @@ static enum err apply(struct remote_flags *flags, enum flag flag, const char *va
     case ID_KIND:
         flags->id_kind = value;
         return ERR_OK;
+    case AUTHORITIES:
+        flags->access->authorities = value;
+        return ERR_OK;
+    case CERTIFICATE:
+        flags->access->certificate = value;
+        return ERR_OK;
+    case KEY:
+        flags->access->key = value;
+        return ERR_OK;
+    case INSECURE:
+        flags->access->insecure = true;
+        return ERR_OK;
     case NONE:
         break;
     }
@@ -78,12 +104,15 @@ enum err remote_flags_take(int argument_count, char **arguments, struct remote_f
             ret_rest[(*ret_rest_count)++] = arguments[i];
             continue;
         }
-        if (!value && i + 1 == argument_count)
+        if (!value && flag != INSECURE && i + 1 == argument_count)
             return error_set(error, ERR_INVALID, "%s needs a value", names[flag]);
-        enum err err = apply(flags, flag, value ? value : arguments[++i], error);
+        if (!value && flag != INSECURE)
+            value = arguments[++i];
+        enum err err = apply(flags, flag, value, error);
         if (err)
             return error_prefix(error, "%s", names[flag]);
     }
     ret_rest[*ret_rest_count] = NULL;
-    return remote_access_token_of_environment(flags->access, error);
+    enum err err = remote_access_check_tls(flags->access, error);
+    return err ? err : remote_access_token_of_environment(flags->access, error);
 }

@@ -1,5 +1,5 @@
 /*
- * Options with a value that all commands on the HTTP API have, taken out of a command line that
+ * Options that all commands on the HTTP API have, taken out of a command line that
  * another parser reads: "--name value" and "--name=value", up to "--".
  */
 #pragma once

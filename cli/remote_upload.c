@@ -39,7 +39,8 @@ static enum err initiate(struct run *run, struct error *error) {
 
 static enum err send_bytes(struct run *run, struct error *error) {
     if (run->signed_url[0])
-        return signed_put(&run->session, &run->object, run->signed_url, &run->answer, error);
+        return signed_put(&run->session, &run->uploader->options->access, &run->object,
+                          run->signed_url, &run->answer, error);
     return remote_send(&run->session, &run->object, run->upload_id, &run->answer, error);
 }
 
@@ -55,6 +56,7 @@ static enum err connect_client(struct run *run, struct error *error) {
     const struct remote_access *access = &uploader->options->access;
     const struct grpc_client_config config = {
         .url = access->server_url,
+        .tls = access->tls,
         .authorization = access->authorization,
         .headers = access->headers,
         .header_count = access->header_count,

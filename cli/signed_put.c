@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "cli/curl_tls.h"
 
 #define CONNECT_TIMEOUT_S 30L
 #define PUT_TIMEOUT_MS ((int64_t)15 * 60 * 1000)
@@ -86,13 +87,13 @@ static bool set_up(CURL *easy, struct put *put, const char *url, int64_t timeout
            curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, 256L << 10) == CURLE_OK;
 }
 
-static enum err failure_of(CURLcode code, struct error *error) {
-    enum err err = ERR_UNAVAILABLE;
+static enum err failure_of(CURLcode code, const char *text, struct error *error) {
+    enum err err = curl_tls_failed(code, text) ? ERR_DENIED : ERR_UNAVAILABLE;
     if (code == CURLE_OPERATION_TIMEDOUT)
         err = ERR_TIMEOUT;
     else if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL)
         err = ERR_INVALID;
-    return error_set(error, err, "the signed URL: %s", curl_easy_strerror(code));
+    return error_set(error, err, "the signed URL: %s", text[0] ? text : curl_easy_strerror(code));
 }
 
 static enum grpc_status status_of(long code) {
@@ -113,19 +114,22 @@ static void read_answer(CURL *easy, const struct put *put, struct remote_answer 
                  body[0] ? ": " : "", body);
 }
 
-enum err signed_put(struct remote_session *session, const struct remote_object *object,
-                    const char *url, struct remote_answer *ret_answer, struct error *error) {
+enum err signed_put(struct remote_session *session, const struct remote_access *access,
+                    const struct remote_object *object, const char *url,
+                    struct remote_answer *ret_answer, struct error *error) {
     struct put put = {.bytes = object->bytes, .progress = session->progress};
     int64_t timeout_ms = remote_retry_left_ms(&session->retry, PUT_TIMEOUT_MS);
     if (timeout_ms == 0)
         return error_set(error, ERR_TIMEOUT, "the time for it is over");
     CLEANUP(end_easy) CURL *easy = curl_easy_init();
-    if (!easy || !set_up(easy, &put, url, timeout_ms))
+    if (!easy || !set_up(easy, &put, url, timeout_ms) || !curl_tls_set_up(easy, access))
         return error_set(error, ERR_NO_MEMORY, "cannot set up the HTTP client");
+    char failure[CURL_ERROR_SIZE] = "";
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, failure);
     CURLcode code = curl_easy_perform(easy);
     if (code == CURLE_OK)
         read_answer(easy, &put, ret_answer);
     if (code != CURLE_OK || ret_answer->status != GRPC_OK)
         move_to(&put, 0);
-    return code == CURLE_OK ? ERR_OK : failure_of(code, error);
+    return code == CURLE_OK ? ERR_OK : failure_of(code, failure, error);
 }

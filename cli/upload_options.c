@@ -38,7 +38,8 @@ const char upload_help[] =
     "  --timeout SECONDS         for one file, with all pauses (default: 3600)\n"
     "  --bearer-token-file FILE  a token to send, as `authorization: Bearer`; without this option\n"
     "                            the variable " REMOTE_TOKEN_VARIABLE " is used if it is set\n"
-    "  --header NAME=VALUE       metadata to send with each call; may be given many times\n"
+    "  --header NAME=VALUE       metadata to send with each call; may be given many "
+    "times\n" REMOTE_TLS_HELP
     "  --json                    one JSON object per file, and one with the sums\n"
     "  --help                    print this and exit\n"
     "\n"
@@ -59,6 +60,10 @@ enum {
     FLAG_TIMEOUT,
     FLAG_TOKEN_FILE,
     FLAG_HEADER,
+    FLAG_AUTHORITIES,
+    FLAG_CERTIFICATE,
+    FLAG_KEY,
+    FLAG_INSECURE,
     FLAG_JSON,
     FLAG_HELP
 };
@@ -74,6 +79,10 @@ static const struct option flags[] = {
     {"timeout", required_argument, NULL, FLAG_TIMEOUT},
     {"bearer-token-file", required_argument, NULL, FLAG_TOKEN_FILE},
     {"header", required_argument, NULL, FLAG_HEADER},
+    {"cacert", required_argument, NULL, FLAG_AUTHORITIES},
+    {"cert", required_argument, NULL, FLAG_CERTIFICATE},
+    {"key", required_argument, NULL, FLAG_KEY},
+    {"insecure", no_argument, NULL, FLAG_INSECURE},
     {"json", no_argument, NULL, FLAG_JSON},
     {"help", no_argument, NULL, FLAG_HELP},
     {0},
@@ -131,6 +140,18 @@ static enum err apply(int flag, const char *value, struct upload_options *option
     case FLAG_FORCE:
         options->remote.force = true;
         return ERR_OK;
+    case FLAG_AUTHORITIES:
+        options->remote.access.authorities = value;
+        return ERR_OK;
+    case FLAG_CERTIFICATE:
+        options->remote.access.certificate = value;
+        return ERR_OK;
+    case FLAG_KEY:
+        options->remote.access.key = value;
+        return ERR_OK;
+    case FLAG_INSECURE:
+        options->remote.access.insecure = true;
+        return ERR_OK;
     case FLAG_JSON:
         options->json = true;
         return ERR_OK;
@@ -187,6 +208,8 @@ enum err upload_options_parse(int argument_count, char **arguments, struct uploa
     enum err err = settle_id(options, &words, error);
     if (err == ERR_OK)
         err = remote_access_token_of_environment(&options->remote.access, error);
+    if (err == ERR_OK)
+        err = remote_access_check_tls(&options->remote.access, error);
     return err;
 }
 

@@ -19,6 +19,8 @@
 #define PARTS_MAX 4
 #define REQUEST_HEADERS_MAX (8 + GRPC_HEADER_COUNT_MAX)
 #define READ_SIZE 65536
+#define OUT_SIZE_MAX 65536
+#define LAST_READS_MAX 64
 
 struct grpc_client {
     struct grpc_target target;
@@ -182,28 +184,40 @@ static ssize_t read_request(nghttp2_session *session, int32_t stream_id, uint8_t
 /* One that never said a word of HTTP/2 may be another port. */
 static enum err say_broken(const struct grpc_client *client, enum transport_result result,
                            struct error *error) {
+    if (result == TRANSPORT_FAILED && error->code != ERR_UNAVAILABLE)
+        return error->code;
     if (!client->greeted)
-        return error_set(error, ERR_UNAVAILABLE,
-                         "the server closed the connection unheard; is this its gRPC address?");
+        return error_set(error, ERR_UNAVAILABLE, "the server closed the connection unheard; %s",
+                         client->target.is_secure
+                             ? "does it want a certificate?"
+                             : "is this its gRPC address? does it want https?");
     if (result == TRANSPORT_ENDED)
         return error_set(error, ERR_UNAVAILABLE, "the server closed the connection");
     return error->code;
 }
 
+/* Up to OUT_SIZE_MAX and one frame. */
+static enum err take_output(struct grpc_client *client, struct error *error) {
+    while (client->out.size < OUT_SIZE_MAX) {
+        const uint8_t *bytes = NULL;
+        ssize_t size = nghttp2_session_mem_send(client->session, &bytes);
+        if (size < 0)
+            return error_set(error, ERR_UNAVAILABLE, "%s", nghttp2_strerror((int)size));
+        if (size == 0)
+            return ERR_OK;
+        buffer_append(&client->out, bytes, (size_t)size);
+        if (buffer_failed(&client->out))
+            return error_set(error, ERR_NO_MEMORY, "no memory to send");
+    }
+    return ERR_OK;
+}
+
 static enum err send_some(struct grpc_client *client, struct error *error) {
     struct buffer *out = &client->out;
     for (;;) {
-        if (out->size == 0) {
-            const uint8_t *bytes = NULL;
-            ssize_t size = nghttp2_session_mem_send(client->session, &bytes);
-            if (size < 0)
-                return error_set(error, ERR_UNAVAILABLE, "%s", nghttp2_strerror((int)size));
-            if (size == 0)
-                return ERR_OK;
-            buffer_append(out, bytes, (size_t)size);
-            if (buffer_failed(out))
-                return error_set(error, ERR_NO_MEMORY, "no memory to send");
-        }
+        enum err err = out->size == 0 ? take_output(client, error) : ERR_OK;
+        if (err != ERR_OK || out->size == 0)
+            return err;
         size_t sent = 0;
         enum transport_result result =
             grpc_transport_send(client->transport, out->data + client->out_offset,
@@ -236,6 +250,17 @@ static enum err receive_some(struct grpc_client *client, struct error *error) {
     return ERR_OK;
 }
 
+/* After the connection broke while sending: the server may have said why before it closed. */
+static enum err hear_out(struct grpc_client *client, struct error *error) {
+    struct error last;
+    enum err err = ERR_OK;
+    for (int i = 0; i < LAST_READS_MAX && err == ERR_OK; i++)
+        err = receive_some(client, &last);
+    if (err != ERR_OK && err != ERR_UNAVAILABLE)
+        *error = last;
+    return error->code;
+}
+
 static bool message_sent(const struct grpc_client_call *call) {
     return call->part == call->part_count || call->closed || call->has_status;
 }
@@ -250,8 +275,12 @@ static enum err run_until(struct grpc_client_call *call,
     struct grpc_client *client = call->client;
     for (;;) {
         enum err err = send_some(client, error);
-        if (err != ERR_OK || holds(call))
-            return err;
+        if (err == ERR_UNAVAILABLE)
+            err = hear_out(client, error);
+        if (err != ERR_OK)
+            return answered(call) ? ERR_OK : err;
+        if (holds(call))
+            return ERR_OK;
         int64_t left_ms = call->deadline_ms - clock_mono_ms();
         if (left_ms <= 0)
             return error_set(error, ERR_TIMEOUT, "no answer in time");
@@ -304,7 +333,7 @@ enum err grpc_client_open(const struct grpc_client_config *config, struct grpc_c
         err = grpc_target_parse(config->url, &client->target, error);
     if (err == ERR_OK)
         err =
-            grpc_dial(&client->target,
+            grpc_dial(&client->target, config->tls,
                       config->connect_timeout_ms ? config->connect_timeout_ms : CONNECT_TIMEOUT_MS,
                       &client->transport, error);
     if (err != ERR_OK)
@@ -342,7 +371,7 @@ static int32_t submit(struct grpc_client_call *call, const char *path, int64_t t
     nghttp2_nv headers[REQUEST_HEADERS_MAX];
     size_t count = 0;
     headers[count++] = header(":method", "POST");
-    headers[count++] = header(":scheme", "http");
+    headers[count++] = header(":scheme", client->target.is_secure ? "https" : "http");
     headers[count++] = header(":path", path);
     headers[count++] = header(":authority", client->target.authority);
     headers[count++] = header("content-type", "application/grpc");

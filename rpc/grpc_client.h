@@ -18,9 +18,11 @@
 
 struct grpc_client;
 struct grpc_client_call;
+struct tls_credentials;
 
 struct grpc_client_config {
-    const char *url;                   /* "http://host:port"; h2c by prior knowledge */
+    const char *url; /* "http://host:port", h2c by prior knowledge; or "https://host:port" */
+    struct tls_credentials *tls;       /* for https, and needed then; borrowed until it is open */
     const char *authorization;         /* a header value, "Bearer ..."; NULL: none */
     const struct grpc_header *headers; /* go with every call; must outlive the client */
     size_t header_count;
@@ -28,7 +30,7 @@ struct grpc_client_config {
     uint64_t message_size_max;  /* of an answer; 0: 4 MiB */
 };
 
-/* ERR_INVALID, ERR_UNSUPPORTED (https), ERR_UNAVAILABLE, ERR_TIMEOUT. */
+/* ERR_INVALID, and what grpc_dial fails with. */
 enum err grpc_client_open(const struct grpc_client_config *config, struct grpc_client **ret_client,
                           struct error *error);
 void grpc_client_free(struct grpc_client *client);
@@ -45,7 +47,8 @@ void grpc_reply_clear(struct grpc_reply *reply);
 
 /*
  * The functions below return an error only when there is no answer of the server: ERR_UNAVAILABLE
- * (the connection broke), ERR_TIMEOUT, ERR_MALFORMED (what came is no gRPC). timeout_ms 0: none;
+ * (the connection broke), ERR_TIMEOUT, ERR_MALFORMED (what came is no gRPC), ERR_DENIED (the server
+ * does not accept our certificate, which it says only now). timeout_ms 0: none;
  * it is sent along as grpc-timeout. After such an error the client can only be freed.
  */
 enum err grpc_client_unary(struct grpc_client *client, const char *path, struct span request,

@@ -1,5 +1,6 @@
 #include "rpc/grpc_dial.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -15,7 +16,8 @@
 #include "base/span.h"
 
 /* Splits "[v6]:port", "host:port" or "host". */
-static bool split_authority(struct span text, struct span *ret_host, struct span *ret_port) {
+static bool split_authority(struct span text, bool is_secure, struct span *ret_host,
+                            struct span *ret_port) {
     size_t host_end = 0;
     if (text.size > 0 && text.data[0] == '[') {
         const char *bracket = memchr(text.data, ']', text.size);
@@ -28,7 +30,7 @@ static bool split_authority(struct span text, struct span *ret_host, struct span
         host_end = colon ? (size_t)(colon - text.data) : text.size;
         *ret_host = span_of(text.data, host_end);
     }
-    *ret_port = span_cstr("80");
+    *ret_port = span_cstr(is_secure ? "443" : "80");
     if (host_end < text.size) {
         if (text.data[host_end] != ':')
             return false;
@@ -51,21 +53,21 @@ static bool is_port(struct span text) {
 
 enum err grpc_target_parse(const char *url, struct grpc_target *ret_target, struct error *error) {
     struct span rest = span_cstr(url);
-    if (span_starts_with(rest, "https://"))
-        return error_set(
-            error, ERR_UNSUPPORTED,
-            "%s: https is not supported yet; use http:// to a local or trusted network", url);
-    if (!span_starts_with(rest, "http://"))
-        return error_set(error, ERR_INVALID, "%s: want http://host:port", url);
-    rest = span_of(rest.data + 7, rest.size - 7);
+    bool is_secure = span_starts_with(rest, "https://");
+    if (!is_secure && !span_starts_with(rest, "http://"))
+        return error_set(error, ERR_INVALID, "%s: want http://host:port or https://host:port", url);
+    size_t scheme_size = strlen(is_secure ? "https://" : "http://");
+    rest = span_of(rest.data + scheme_size, rest.size - scheme_size);
     if (rest.size > 0 && rest.data[rest.size - 1] == '/')
         rest.size--;
     struct span host;
     struct span port;
     if (memchr(rest.data, '/', rest.size) || memchr(rest.data, '@', rest.size) ||
-        !split_authority(rest, &host, &port) || !is_port(port) || host.size >= GRPC_HOST_SIZE)
-        return error_set(error, ERR_INVALID, "%s: want http://host:port", url);
-    *ret_target = (struct grpc_target){.host = ""};
+        !split_authority(rest, is_secure, &host, &port) || !is_port(port) ||
+        host.size >= GRPC_HOST_SIZE)
+        return error_set(error, ERR_INVALID, "%s: want %shost:port", url,
+                         is_secure ? "https://" : "http://");
+    *ret_target = (struct grpc_target){.is_secure = is_secure};
     memcpy(ret_target->host, host.data, host.size);
     memcpy(ret_target->port, port.data, port.size);
     bool v6 = memchr(host.data, ':', host.size) != NULL;
@@ -74,22 +76,28 @@ enum err grpc_target_parse(const char *url, struct grpc_target *ret_target, stru
     return ERR_OK;
 }
 
-static enum err wait_connected(int fd, int64_t deadline_ms, struct error *error) {
+static enum err wait_for(int fd, short events, int64_t deadline_ms, struct error *error) {
     for (;;) {
         int64_t left_ms = deadline_ms - clock_mono_ms();
-        struct pollfd ready = {.fd = fd, .events = POLLOUT};
+        struct pollfd ready = {.fd = fd, .events = events};
         int count = poll(&ready, 1, left_ms < 0 ? 0 : (int)left_ms);
-        if (count < 0 && errno == EINTR)
-            continue;
+        if (count > 0)
+            return ERR_OK;
         if (count == 0)
             return error_set(error, ERR_TIMEOUT, "no connection in time");
-        int failure = 0;
-        socklen_t size = sizeof(failure);
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size);
-        if (failure)
-            return error_set_errno(error, ERR_UNAVAILABLE, failure, "cannot connect");
-        return ERR_OK;
+        if (errno != EINTR)
+            return error_set_errno(error, ERR_IO, errno, "cannot wait for the connection");
     }
+}
+
+static enum err wait_connected(int fd, int64_t deadline_ms, struct error *error) {
+    enum err err = wait_for(fd, POLLOUT, deadline_ms, error);
+    if (err != ERR_OK)
+        return err;
+    int failure = 0;
+    socklen_t size = sizeof(failure);
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size);
+    return failure ? error_set_errno(error, ERR_UNAVAILABLE, failure, "cannot connect") : ERR_OK;
 }
 
 static enum err connect_to(const struct addrinfo *address, int64_t deadline_ms, int *ret_fd,
@@ -111,22 +119,61 @@ static enum err connect_to(const struct addrinfo *address, int64_t deadline_ms, 
     return ERR_OK;
 }
 
-enum err grpc_dial(const struct grpc_target *target, int64_t timeout_ms,
-                   struct grpc_transport **ret_transport, struct error *error) {
+static enum err shake_hands(struct grpc_transport *transport, int64_t deadline_ms,
+                            struct error *error) {
+    for (;;) {
+        switch (grpc_transport_handshake(transport, error)) {
+        case TRANSPORT_DONE:
+            return ERR_OK;
+        case TRANSPORT_BLOCKED:
+            break;
+        case TRANSPORT_ENDED:
+            return error_set(error, ERR_UNAVAILABLE,
+                             "the server closed the connection during the TLS handshake");
+        case TRANSPORT_FAILED:
+            return error->code;
+        }
+        short events = grpc_transport_wants_write(transport) ? POLLOUT : POLLIN;
+        enum err err = wait_for(grpc_transport_fd(transport), events, deadline_ms, error);
+        if (err != ERR_OK)
+            return err;
+    }
+}
+
+static enum err secure(struct grpc_transport *transport, const struct grpc_target *target,
+                       struct tls_credentials *credentials, int64_t deadline_ms,
+                       struct error *error) {
+    assert(credentials);
+    enum err err = grpc_transport_secure_client(transport, credentials, target->host, error);
+    return err == ERR_OK ? shake_hands(transport, deadline_ms, error) : err;
+}
+
+static enum err connect_host(const struct grpc_target *target, int64_t deadline_ms, int *ret_fd,
+                             struct error *error) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *addresses = NULL;
     int failure = getaddrinfo(target->host, target->port, &hints, &addresses);
     if (failure)
         return error_set(error, ERR_UNAVAILABLE, "%s: %s", target->host, gai_strerror(failure));
-    int64_t deadline_ms = clock_mono_ms() + timeout_ms;
-    int fd = -1;
     enum err err = error_set(error, ERR_UNAVAILABLE, "no address");
     for (struct addrinfo *address = addresses; address && err != ERR_OK; address = address->ai_next)
-        err = connect_to(address, deadline_ms, &fd, error);
+        err = connect_to(address, deadline_ms, ret_fd, error);
     freeaddrinfo(addresses);
-    if (err == ERR_OK)
-        err = grpc_transport_open(fd, ret_transport, error);
-    if (err != ERR_OK)
-        error_prefix(error, "%s", target->authority);
     return err;
+}
+
+enum err grpc_dial(const struct grpc_target *target, struct tls_credentials *credentials,
+                   int64_t timeout_ms, struct grpc_transport **ret_transport, struct error *error) {
+    CLEANUP(cleanup_grpc_transport) struct grpc_transport *transport = NULL;
+    int64_t deadline_ms = clock_mono_ms() + timeout_ms;
+    int fd = -1;
+    enum err err = connect_host(target, deadline_ms, &fd, error);
+    if (err == ERR_OK)
+        err = grpc_transport_open(fd, &transport, error);
+    if (err == ERR_OK && target->is_secure)
+        err = secure(transport, target, credentials, deadline_ms, error);
+    if (err != ERR_OK)
+        return error_prefix(error, "%s", target->authority);
+    *ret_transport = TAKE(transport);
+    return ERR_OK;
 }

@@ -78,11 +78,13 @@ def check_outcomes(directory, server):
 def check_connections(path, server):
     http = f"http://127.0.0.1:{server.ports['http']}"
     check("an HTTP port is told from a gRPC one", ("upload", "--retries=0", "--server", http, path),
-          3, [r".*: failed, .*is this its gRPC address\?"])
-    check("https is said to be missing", ("upload", "--server", "https://127.0.0.1:1", path), 1,
-          [r".*: failed, .*https is not supported yet.*"])
+          3, [r".*: failed, .*is this its gRPC address\? .*"])
+    grpc = f"https://127.0.0.1:{server.ports['grpc']}"
+    check("https to a server without TLS fails for good", ("upload", "--insecure", "--server", grpc,
+                                                           path), 1,
+          [r".*: failed, .*the peer does not speak TLS 1\.3.*"])
     check("a URL of no use is refused", ("upload", "--server", "localhost:7070", path), 1,
-          [r".*: failed, .*want http://host:port"])
+          [r".*: failed, .*want http://host:port or .*"])
     server.stop()
     url = f"http://127.0.0.1:{server.ports['grpc']}"
     check("a server that is not there may be there later",

@@ -14,6 +14,8 @@
 #include "rpc/grpc_client.h"
 #include "rpc/grpc_service.h"
 #include "rpc/grpc_unary.h"
+#include "rpc/tls_slot.h"
+#include "tests/support/certificates.h"
 #include "tests/support/test.h"
 
 #define MESSAGE_SIZE_MAX ((uint64_t)16 << 20)
@@ -39,6 +41,8 @@ struct fixture {
     struct grpc_service service;
     const struct grpc_service *services[1];
     struct grpc_server *server;
+    struct tls_slot *tls;               /* NULL: plain text */
+    struct tls_credentials *client_tls; /* NULL: plain text */
     char url[64];
 };
 
@@ -215,7 +219,9 @@ static int setup_with(void **state, const struct grpc_server_config *config) {
     make_service(fixture);
     assert_int_equal(grpc_server_open(config, fixture->services, 1, &fixture->server, &error),
                      ERR_OK);
-    snprintf(fixture->url, sizeof(fixture->url), "http://127.0.0.1:%u",
+    fixture->tls = config->tls;
+    snprintf(fixture->url, sizeof(fixture->url), "%s:%u",
+             fixture->tls ? "https://localhost" : "http://127.0.0.1",
              grpc_server_port(fixture->server));
     *state = fixture;
     return 0;
@@ -225,6 +231,43 @@ static int setup(void **state) {
     const struct grpc_server_config config = {
         .address = "127.0.0.1", .thread_count = 2, .message_size_max = MESSAGE_SIZE_MAX};
     return setup_with(state, &config);
+}
+
+/* A server's credentials for localhost, and what a client trusts for them, by the clock's reading
+ * others each time. */
+static void make_credentials(struct tls_credentials **ret_server,
+                             struct tls_credentials **ret_client) {
+    struct scratch scratch;
+    struct certificate server;
+    struct error error;
+    const struct certificate_wish wish = {
+        .subject = "server", .dns = "localhost", .purpose = GNUTLS_KP_TLS_WWW_SERVER};
+    scratch_make(&scratch);
+    certificate_make(&wish, &server);
+    certificate_write(&server, &scratch, "server.pem", "server.key");
+    certificate_end(&server);
+    const struct tls_files files = {.certificate = scratch_path(&scratch, "server.pem"),
+                                    .key = scratch_path(&scratch, "server.key")};
+    const struct tls_files trusted = {.authorities = files.certificate};
+    assert_int_equal(tls_credentials_load_server(&files, ret_server, &error), ERR_OK);
+    assert_int_equal(tls_credentials_load_client(&trusted, false, ret_client, &error), ERR_OK);
+    scratch_remove(&scratch);
+}
+
+static int setup_with_tls(void **state) {
+    static struct tls_slot slot;
+    struct tls_credentials *server = NULL;
+    struct tls_credentials *client = NULL;
+    make_credentials(&server, &client);
+    tls_slot_init(&slot, server);
+    const struct grpc_server_config config = {.address = "127.0.0.1",
+                                              .thread_count = 2,
+                                              .message_size_max = MESSAGE_SIZE_MAX,
+                                              .tls = &slot};
+    int result = setup_with(state, &config);
+    struct fixture *fixture = *state;
+    fixture->client_tls = client;
+    return result;
 }
 
 static int setup_for_busy_calls(void **state) {
@@ -247,6 +290,9 @@ static int teardown(void **state) {
     grpc_server_free(fixture->server);
     task_pool_free(fixture->pool);
     assert_int_equal(fixture->tally.opened, fixture->tally.freed);
+    tls_credentials_unref(fixture->client_tls);
+    if (fixture->tls)
+        tls_slot_clear(fixture->tls);
     pthread_cond_destroy(&fixture->tally.changed);
     pthread_mutex_destroy(&fixture->tally.mutex);
     free(fixture);
@@ -254,8 +300,8 @@ static int teardown(void **state) {
 }
 
 static struct grpc_client *connect_client(const struct fixture *fixture) {
-    const struct grpc_client_config config = {.url = fixture->url,
-                                              .message_size_max = MESSAGE_SIZE_MAX};
+    const struct grpc_client_config config = {
+        .url = fixture->url, .tls = fixture->client_tls, .message_size_max = MESSAGE_SIZE_MAX};
     struct grpc_client *client = NULL;
     struct error error;
     assert_int_equal(grpc_client_open(&config, &client, &error), ERR_OK);
@@ -591,15 +637,52 @@ static void urls_that_cannot_be_used_are_refused_clearly(void **state) {
     (void)state;
     struct error error;
     struct grpc_client *client = NULL;
-    struct grpc_client_config config = {.url = "https://example.com"};
-    assert_int_equal(grpc_client_open(&config, &client, &error), ERR_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "https is not supported yet"));
-    static const char *const urls[] = {"",           "localhost:1", "http://",
-                                       "http://:80", "http://a:x",  "http://a:99999",
-                                       "http://a/b", "http://u@a",  "http://[::1"};
+    struct grpc_client_config config = {.url = NULL};
+    static const char *const urls[] = {
+        "",           "localhost:1", "http://",     "http://:80", "http://a:x",  "http://a:99999",
+        "http://a/b", "http://u@a",  "http://[::1", "https://",   "https://a/b", "ftp://a"};
     for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
         config.url = urls[i];
         assert_int_equal(grpc_client_open(&config, &client, &error), ERR_INVALID);
+    }
+}
+
+static void a_connection_keeps_the_certificate_that_it_began_with(void **state) {
+    struct fixture *fixture = *state;
+    CLEANUP(cleanup_grpc_client) struct grpc_client *before = connect_client(fixture);
+    struct tls_credentials *server = NULL;
+    struct tls_credentials *client = NULL;
+    struct grpc_client *refused = NULL;
+    struct error error;
+    make_credentials(&server, &client);
+    tls_slot_set(fixture->tls, server);
+    expect_echo_works(before);
+    /* Who trusts the old one only is not served any more, who trusts the new one is. */
+    const struct grpc_client_config config = {.url = fixture->url, .tls = fixture->client_tls};
+    assert_int_equal(grpc_client_open(&config, &refused, &error), ERR_DENIED);
+    tls_credentials_unref(fixture->client_tls);
+    fixture->client_tls = client;
+    CLEANUP(cleanup_grpc_client) struct grpc_client *after = connect_client(fixture);
+    expect_echo_works(after);
+    expect_echo_works(before);
+}
+
+static void a_client_that_says_nothing_holds_up_nobody(void **state) {
+    struct fixture *fixture = *state;
+    int silent[64];
+    for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
+        silent[i] = connect_raw(fixture);
+        /* The beginning of a greeting in TLS. */
+        assert_int_equal(write(silent[i], "\x16\x03\x01\x02", 4), 4);
+    }
+    CLEANUP(cleanup_grpc_client) struct grpc_client *client = connect_client(fixture);
+    expect_echo_works(client);
+    /* Nor does it when the server stops. */
+    grpc_server_stop(fixture->server, 60000);
+    for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
+        char byte;
+        assert_true(read(silent[i], &byte, 1) <= 0);
+        close(silent[i]);
     }
 }
 
@@ -620,6 +703,11 @@ static void headers_that_cannot_be_sent_are_refused(void **state) {
 }
 
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define WITH_TLS(test)                                                                             \
+    {                                                                                              \
+        .name = #test "_over_tls", .test_func = test, .setup_func = setup_with_tls,                \
+        .teardown_func = teardown                                                                  \
+    }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -645,6 +733,18 @@ int main(void) {
                                         setup_for_busy_connections, teardown),
         cmocka_unit_test_setup_teardown(connections_over_the_limit_are_closed_at_once,
                                         setup_for_one, teardown),
+        WITH_TLS(a_unary_call_gets_its_answer),
+        WITH_TLS(messages_larger_than_any_window_go_both_ways),
+        WITH_TLS(streamed_messages_arrive_whole_and_in_order),
+        WITH_TLS(a_method_that_pauses_still_gets_everything_once),
+        WITH_TLS(an_early_refusal_is_seen_and_the_connection_stays),
+        WITH_TLS(a_cancelled_call_is_told_once_and_freed),
+        WITH_TLS(a_broken_connection_cancels_its_calls),
+        WITH_TLS(a_passed_deadline_cancels_the_method),
+        WITH_TLS(stopping_lets_open_calls_end),
+        WITH_TLS(many_clients_are_served_at_once),
+        WITH_TLS(a_connection_keeps_the_certificate_that_it_began_with),
+        WITH_TLS(a_client_that_says_nothing_holds_up_nobody),
         cmocka_unit_test(headers_that_cannot_be_sent_are_refused),
         cmocka_unit_test(urls_that_cannot_be_used_are_refused_clearly),
     };
