@@ -336,6 +336,9 @@ void http_server_stop(struct http_server *server, int64_t grace_ms) {
         return;
     atomic_store(&server->stopping, true);
     server->listen_fd = MHD_quiesce_daemon(server->daemon);
+    /* It may be closed only after the daemon; who connects meanwhile is refused. */
+    if (server->listen_fd >= 0)
+        shutdown(server->listen_fd, SHUT_RDWR);
     wait_for_exchanges(server, grace_ms);
     MHD_stop_daemon(server->daemon);
     server->daemon = NULL;

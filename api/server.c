@@ -383,6 +383,9 @@ void server_stop(struct server *server, int64_t grace_ms) {
         build_waiter_stop(server->waiter);
     if (server->health)
         health_service_stop(server->health);
+    /* Both wait for what is under way, at the same time. */
+    if (server->grpc)
+        grpc_server_begin_stop(server->grpc, grace_ms);
     if (server->http)
         http_server_stop(server->http, grace_ms);
     if (server->grpc)

@@ -34,6 +34,7 @@ struct server_options {
     struct server_endpoint http;
     struct server_endpoint grpc;
     bool allow_remote;
+    int64_t shutdown_grace_ms;
 
     char tls_certificate[SERVER_PATH_MAX]; /* empty: no TLS */
     char tls_key[SERVER_PATH_MAX];         /* given whenever the certificate is */

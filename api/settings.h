@@ -23,7 +23,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-#define SETTINGS_MAX 32
+#define SETTINGS_MAX 48
 #define SETTINGS_FILE_SIZE_MAX ((size_t)64 << 10)
 
 enum setting_type {

@@ -17,8 +17,6 @@
 #define SYMBOLIZER_VERSION "0.1.0"
 #endif
 
-#define STOP_GRACE_MS 10000
-
 /* Connections, maps and workers all take descriptors; the soft limit is often 1024. */
 static void raise_descriptor_limit(void) {
     struct rlimit limit;
@@ -54,7 +52,7 @@ static int serve(const struct settings *settings, struct settings_reload *reload
     while (sigwait(signals, &signal_number) == 0 && signal_number == SIGHUP)
         settings_reload(reload, server);
     log_event(log, LOG_LEVEL_INFO, "stopping", log_str("signal", sigabbrev_np(signal_number)));
-    server_stop(server, STOP_GRACE_MS);
+    server_stop(server, reload->running.options.shutdown_grace_ms);
     server_free(TAKE(server));
     log_event(log, LOG_LEVEL_INFO, "stopped", log_i64("signal", signal_number));
     return 0;

@@ -198,6 +198,11 @@ find_method(struct span path, const struct grpc_service *const *services, size_t
 
 /* False when the call was refused. */
 static bool check_headers(struct grpc_call *call) {
+    bool is_grpc = grpc_content_type_known(grpc_call_header(call, "content-type"));
+    if (call->headers_refused && is_grpc) {
+        grpc_call_cancel(call, GRPC_RESOURCE_EXHAUSTED, "the metadata are over the limits");
+        return false;
+    }
     if (call->headers_refused) {
         refuse_http(call, 431);
         return false;
@@ -206,7 +211,7 @@ static bool check_headers(struct grpc_call *call) {
         refuse_http(call, 405);
         return false;
     }
-    if (!grpc_content_type_known(grpc_call_header(call, "content-type"))) {
+    if (!is_grpc) {
         refuse_http(call, 415);
         return false;
     }

@@ -23,7 +23,7 @@ struct grpc_server {
     uint16_t port;
     struct grpc_loop *loops;
     unsigned loop_count;
-    bool stopped;
+    bool stopping;
 };
 
 union address {
@@ -143,13 +143,20 @@ void grpc_server_stats_read(struct grpc_server *server, struct grpc_server_stats
     *ret_stats = stats;
 }
 
-void grpc_server_stop(struct grpc_server *server, int64_t grace_ms) {
-    if (server->stopped)
+void grpc_server_begin_stop(struct grpc_server *server, int64_t grace_ms) {
+    if (server->stopping)
         return;
-    server->stopped = true;
+    server->stopping = true;
     int64_t stop_ms = clock_mono_ms() + grace_ms;
+    /* The descriptor stays until the loops have ended; who connects meanwhile is refused. */
+    if (server->listen_fd >= 0)
+        shutdown(server->listen_fd, SHUT_RDWR);
     for (unsigned i = 0; i < server->loop_count; i++)
         grpc_loop_stop(&server->loops[i], stop_ms);
+}
+
+void grpc_server_stop(struct grpc_server *server, int64_t grace_ms) {
+    grpc_server_begin_stop(server, grace_ms);
     for (unsigned i = 0; i < server->loop_count; i++)
         grpc_loop_join(&server->loops[i]);
     server->listen_fd = fd_close(server->listen_fd);

@@ -52,7 +52,10 @@ struct grpc_server_stats {
 
 void grpc_server_stats_read(struct grpc_server *server, struct grpc_server_stats *ret_stats);
 
-/* GOAWAY, lets open calls end for up to grace_ms, then closes and joins. */
+/* Listens no more and sends GOAWAY; open calls have grace_ms to end from now on. Does not wait. */
+void grpc_server_begin_stop(struct grpc_server *server, int64_t grace_ms);
+
+/* Begins to stop unless that was done before, waits for the calls, then closes and joins. */
 void grpc_server_stop(struct grpc_server *server, int64_t grace_ms);
 void grpc_server_free(struct grpc_server *server);
 DEFINE_CLEANUP(grpc_server, struct grpc_server, grpc_server_free)

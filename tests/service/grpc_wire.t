@@ -2,133 +2,25 @@
 """What clients may do that no gRPC library does: HTTP/2 frames by hand against the real server."""
 import gzip
 import os
-import socket
 import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import service
+from http2_wire import (
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, METHOD, PADDED, PING, PREFACE,
+    QUESTION, RST_STREAM, SETTINGS, WINDOW_UPDATE, Connection, frame, headers_frames, message,
+    request_headers)
 from service import Tap
 
-DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
-    0, 1, 3, 4, 6, 7, 8, 9)
-END_STREAM, END_HEADERS, PADDED, ACK = 1, 4, 8, 1
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-METHOD = "/parca.debuginfo.v1alpha1.DebuginfoService/ShouldInitiateUpload"
-QUESTION = b"\x0a\x08abcdef01"  # ShouldInitiateUploadRequest{build_id: "abcdef01"}
+
+TOO_LARGE = [("x-large", "y" * 15000), ("x-more", "y" * 2000)]
+TOO_MANY = [(f"x-{number}", "") for number in range(100)]
 
 
-def frame(kind, flags, stream, payload=b""):
-    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(
-        ">I", stream) + payload
-
-
-def header_block(headers):
-    """HPACK literals without indexing or Huffman coding (RFC 7541, 6.2.2)."""
-    def text(value):
-        data = value.encode()
-        if len(data) < 127:
-            return bytes([len(data)]) + data
-        rest, size = len(data) - 127, b"\x7f"
-        while rest >= 128:
-            size += bytes([rest % 128 + 128])
-            rest //= 128
-        return size + bytes([rest]) + data
-    return b"".join(b"\0" + text(name) + text(value) for name, value in headers)
-
-
-def request_headers(path=METHOD, method="POST", content_type="application/grpc", extra=()):
-    return header_block([(":method", method), (":scheme", "http"), (":path", path),
-                         (":authority", "test"), ("content-type", content_type),
-                         ("te", "trailers"), *extra])
-
-
-def headers_frames(stream, block):
-    """HEADERS, and CONTINUATION for what is over the frame size."""
-    pieces = [block[start:start + 16384] for start in range(0, len(block), 16384)]
-    return b"".join(frame(CONTINUATION if number else HEADERS,
-                          END_HEADERS if number == len(pieces) - 1 else 0, stream, piece)
-                    for number, piece in enumerate(pieces))
-
-
-def message(data, flags=0):
-    return bytes([flags]) + struct.pack(">I", len(data)) + data
-
-
-class Connection:
-    def __init__(self, server, greeting=PREFACE + frame(SETTINGS, 0, 0)):
-        self.socket = socket.create_connection(("127.0.0.1", server.ports["grpc"]),
-                                               timeout=service.PATIENCE_S)
-        self.buffer = b""
-        self.frames = []
-        self.send(greeting)
-
-    def send(self, *frames):
-        self.socket.sendall(b"".join(frames))
-
-    def next_frame(self):
-        """(kind, flags, stream, payload), or None at the end of the connection."""
-        while True:
-            if len(self.buffer) >= 9:
-                size = int.from_bytes(self.buffer[:3], "big")
-                if len(self.buffer) >= 9 + size:
-                    kind, flags = self.buffer[3], self.buffer[4]
-                    stream = int.from_bytes(self.buffer[5:9], "big")
-                    payload = self.buffer[9:9 + size]
-                    self.buffer = self.buffer[9 + size:]
-                    self.frames.append((kind, flags, stream, payload))
-                    return self.frames[-1]
-            try:
-                data = self.socket.recv(65536)
-            except ConnectionResetError:
-                data = b""
-            if not data:
-                return None
-            self.buffer += data
-
-    def wait_for(self, kind, stream):
-        """The frames of the stream up to the first of that kind."""
-        found = []
-        while True:
-            got = self.next_frame()
-            if got is None:
-                raise EOFError(f"connection ended; frames: {self.frames}")
-            if got[2] == stream and got[0] in (DATA, HEADERS, RST_STREAM):
-                found.append(got)
-            if got[0] == kind and got[2] == stream:
-                return found
-
-    def wait_for_answer(self, stream):
-        """All payloads of the stream's answer, up to END_STREAM."""
-        payloads = []
-        while True:
-            got = self.next_frame()
-            if got is None:
-                raise EOFError(f"connection ended; frames: {self.frames}")
-            if got[2] == stream and got[0] in (DATA, HEADERS):
-                payloads.append(got[3])
-                if got[1] & END_STREAM:
-                    return payloads
-            if got[2] == stream and got[0] == RST_STREAM:
-                raise EOFError("the stream was reset")
-
-    def ended(self):
-        while self.next_frame() is not None:
-            pass
-        return True
-
-    def ask(self, stream, **options):
-        self.send(headers_frames(stream, request_headers(**options)),
-                  frame(DATA, END_STREAM, stream, message(QUESTION)))
-        return self.wait_for_answer(stream)
-
-    def close(self):
-        self.socket.close()
-
-
-def is_answered(connection, stream):
+def is_answered(connection, stream, **options):
     """A good question gets HEADERS, one message and trailers."""
-    payloads = connection.ask(stream)
+    payloads = connection.ask(stream, **options)
     return len(payloads) == 3 and b"First time we see this Build ID" in payloads[1]
 
 
@@ -173,15 +65,89 @@ def headers_in_continuation_frames_are_one_block(server):
 @test
 def what_is_no_grpc_gets_an_http_status_and_the_connection_stays(server):
     for status, options in (
-            (b"405", {"method": "GET"}), (b"415", {"content_type": "application/json"}),
-            (b"415", {"content_type": "application/grpc-web"}),
-            (b"431", {"extra": [("x-large", "y" * 15000), ("x-more", "y" * 2000)]}),
-            (b"431", {"extra": [(f"x-{number}", "") for number in range(100)]})):
+            ("405", {"method": "GET"}), ("415", {"content_type": "application/json"}),
+            ("415", {"content_type": "application/grpc-web"}),
+            ("431", {"content_type": "text/plain", "extra": TOO_LARGE}),
+            ("431", {"content_type": "text/plain", "extra": TOO_MANY})):
         connection = Connection(server)
         payloads = connection.ask(1, **options)
-        assert len(payloads) == 1 and status in payloads[0], (options, payloads)
+        assert len(payloads) == 1, payloads
+        assert connection.headers[1][":status"] == status, connection.headers[1]
         assert is_answered(connection, 3)
         connection.close()
+
+
+@test
+def metadata_over_the_limits_is_resource_exhausted_and_the_connection_stays(server):
+    for extra in (TOO_LARGE, TOO_MANY):
+        connection = Connection(server)
+        assert len(connection.ask(1, extra=extra)) == 1
+        assert connection.headers[1]["grpc-status"] == "8", connection.headers[1]
+        assert is_answered(connection, 3)
+        connection.close()
+    connection = Connection(server)
+    assert is_answered(connection, 1, extra=[("x-large", "y" * 15000)])
+    connection.close()
+
+
+@test
+def a_header_that_is_repeated_by_reference_costs_no_memory(server):
+    # RFC 7541: one entry of 4,000 bytes in the table, then 100,000 references of one byte each.
+    entry = b"\x40\x01x\x7f\xa1\x1e" + b"y" * 4000
+    block = request_headers() + entry + b"\xbe" * 100000
+    connection = Connection(server)
+    before = peak_memory_kib(server)
+    connection.send(headers_frames(1, block), frame(DATA, END_STREAM, 1, message(QUESTION)))
+    connection.wait_for_answer(1)
+    assert connection.headers[1]["grpc-status"] == "8", connection.headers[1]
+    grown = peak_memory_kib(server) - before
+    assert grown < 4096, f"{grown} KiB more"
+    assert is_answered(connection, 3)
+    connection.close()
+
+
+@test
+def headers_that_never_end_end_their_connection(server):
+    other = Connection(server)
+    for piece in (b"", request_headers(), b"\0\x01x\x01y"):
+        connection = Connection(server)
+        connection.send(frame(HEADERS, 0, 1, request_headers()))
+        sent = 0
+        while sent < 10000 and connection.try_send(frame(CONTINUATION, 0, 1, piece) * 100):
+            sent += 100
+        assert connection.ended()
+        connection.close()
+    assert is_answered(other, 1)
+    other.close()
+
+
+@test
+def streams_that_are_opened_and_reset_without_end_end_their_connection(server):
+    other = Connection(server)
+    connection = Connection(server)
+    stream = 1
+    for stream in range(1, 100001, 2):
+        if not connection.try_send(frame(HEADERS, END_HEADERS, stream, request_headers()),
+                                   frame(RST_STREAM, 0, stream, struct.pack(">I", 8))):
+            break
+    assert connection.ended()
+    assert is_answered(other, 1)
+    connection.close()
+    other.close()
+
+
+@test
+def a_message_of_64_mib_is_taken_and_one_more_byte_is_not(server):
+    connection = Connection(server)
+    upload = METHOD.replace("ShouldInitiateUpload", "Upload")
+    for stream, size in ((1, 64 << 20), (3, (64 << 20) + 1)):
+        connection.send(frame(HEADERS, END_HEADERS, stream, request_headers(path=upload)),
+                        frame(DATA, 0, stream, struct.pack(">BI", 0, size)))
+    connection.wait_for_answer(3)
+    assert connection.headers[3]["grpc-status"] == "8", connection.headers[3]
+    connection.ping()
+    assert 1 not in connection.headers, connection.headers[1]
+    connection.close()
 
 
 @test
