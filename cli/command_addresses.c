@@ -52,19 +52,34 @@ static enum err resolve(struct run *run, struct module *module, uint64_t address
     return err;
 }
 
-static enum err answer(struct run *run, struct span path, uint64_t address, struct error *error) {
+/* What the answer shows as its address is what was asked for: in a section, the offset. */
+static enum err answer(struct run *run, const struct request_line *request, struct error *error) {
     struct module *module;
-    enum err err = module_list_get(&run->modules, path, &module, error);
+    enum err err = module_list_get(&run->modules, request->module, &module, error);
     if (err)
         return err;
     struct error reason;
-    err = resolve(run, module, address - run->options->adjust_vma, &reason);
+    uint64_t address;
+    uint64_t offset = request->address - run->options->adjust_vma;
+    if (!module_failed(module) && !module_address(module, request->section, offset, &address)) {
+        run->frames.count = 0;
+        err = output_set_frames(&run->output, &run->frames, &reason);
+    } else {
+        err = resolve(run, module, address, &reason);
+    }
     run->output.address_digits = module->address_digits;
     if (err)
-        output_failure(&run->output, module->path, address, &reason);
+        output_failure(&run->output, module->path, request->address, &reason);
     else
-        output_answer(&run->output, module->path, address);
+        output_answer(&run->output, module->path, request->address);
     return ERR_OK;
+}
+
+static struct request_line request_gnu(const struct run *run, struct span text) {
+    struct request_line request = {.verb = REQUEST_CODE, .module = span_cstr(run->object)};
+    request_section_take(&text, &request.section);
+    request.address = request_address_gnu(text);
+    return request;
 }
 
 /* llvm-symbolizer answers DATA and FRAME from variables, of which we know nothing. */
@@ -77,11 +92,13 @@ static bool is_supported(struct run *run, const struct request_line *request) {
 }
 
 static enum err answer_line(struct run *run, struct span line, struct error *error) {
-    if (run->options->style == OUTPUT_GNU)
-        return answer(run, span_cstr(run->object), request_address_gnu(line), error);
     struct request_line request;
+    if (run->options->style == OUTPUT_GNU) {
+        request = request_gnu(run, line);
+        return answer(run, &request, error);
+    }
     if (request_line_parse(line, run->object, &request) && is_supported(run, &request))
-        return answer(run, request.module, request.address, error);
+        return answer(run, &request, error);
     output_unreadable(&run->output, request.module, line);
     return ERR_OK;
 }

@@ -126,6 +126,23 @@ static void show_extents(const struct elf_file *file) {
     putchar('\n');
 }
 
+/* Where we put the sections of a relocatable file, whose own addresses are all 0. */
+static void show_places(const struct elf_file *file) {
+    size_t shown = 0;
+    if (elf_file_header(file)->type != ET_REL)
+        return;
+    for (size_t i = 0; i < elf_file_section_count(file) && shown < SHOWN_MAX; i++) {
+        const struct elf_section *section = elf_file_section(file, i);
+        if (!(section->flags & SHF_ALLOC) || section->size == 0)
+            continue;
+        char name[128];
+        utf8_copy_printable(section->name, name, sizeof(name));
+        printf("placed %s: 0x%" PRIx64 "-0x%" PRIx64 "\n", name, section->address,
+               section->address + section->size);
+        shown++;
+    }
+}
+
 /* Inflates what symbolization reads, so that damage shows. */
 static enum err show_debug_sections(struct elf_file *file, const struct elf_contents *contents,
                                     struct error *error) {
@@ -157,6 +174,7 @@ static enum err inspect_elf(int fd, struct error *error) {
                   contents.has_dynsym);
     show_sections(file);
     show_extents(file);
+    show_places(file);
     return show_debug_sections(file, &contents, error);
 }
 

@@ -124,7 +124,8 @@ static enum err add_line(struct query *query, struct span line, struct error *er
         return add_address(query, request_address_gnu(line), error);
     struct request_line request;
     const char *id = query->options->id.text;
-    if (request_line_parse(line, id, &request) && request.verb == REQUEST_CODE)
+    if (request_line_parse(line, id, &request) && request.verb == REQUEST_CODE &&
+        request.section.size == 0)
         return add_address(query, request.address, error);
     /* Answers keep the order of the questions. */
     enum err err = ask_batch(query, error);

@@ -145,6 +145,16 @@ static enum err resolve_in_index(struct module *module, uint64_t address, struct
     return err;
 }
 
+bool module_address(const struct module *module, struct span section, uint64_t offset,
+                    uint64_t *ret_address) {
+    if (module->resolver &&
+        object_resolver_section_address(module->resolver, section, offset, ret_address))
+        return true;
+    if (section.size == 0)
+        *ret_address = offset;
+    return section.size == 0;
+}
+
 enum err module_resolve(struct module *module, uint64_t address, struct frame_list *frames,
                         struct error *error) {
     enum symbol_miss miss;

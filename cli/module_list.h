@@ -43,6 +43,14 @@ static inline bool module_failed(const struct module *module) {
     return !module->resolver && !module->index;
 }
 
+/*
+ * The address of an offset in a section of the file; of a plain number, when `section` is empty, in
+ * a relocatable file the address in its code that it stands for there, else itself. False when
+ * there is no such section, as in every index.
+ */
+bool module_address(const struct module *module, struct span section, uint64_t offset,
+                    uint64_t *ret_address);
+
 /* Leaf first; no frames where nothing is known. The frames' strings are valid until the next call
  * for this module. Errors are object_resolver_resolve's. */
 enum err module_resolve(struct module *module, uint64_t address, struct frame_list *frames,

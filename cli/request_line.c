@@ -78,6 +78,17 @@ static bool parse_address(struct span word, uint64_t *ret_address) {
     return word.size > 0;
 }
 
+bool request_section_take(struct span *text, struct span *ret_section) {
+    if (text->size == 0 || text->data[0] != '.')
+        return false;
+    const char *plus = memrchr(text->data, '+', text->size);
+    if (!plus)
+        return false;
+    *ret_section = take(text, (size_t)(plus - text->data));
+    take(text, 1);
+    return true;
+}
+
 bool request_line_parse(struct span line, const char *object, struct request_line *ret_line) {
     *ret_line = (struct request_line){.verb = REQUEST_CODE, .module = span_cstr(object)};
     struct span rest = line;
@@ -89,7 +100,9 @@ bool request_line_parse(struct span line, const char *object, struct request_lin
         take_prefix(&rest, "CODE ");
     if (!object && !take_module(&rest, &ret_line->module))
         return false;
-    return parse_address(take_word(&rest), &ret_line->address);
+    struct span word = take_word(&rest);
+    request_section_take(&word, &ret_line->section);
+    return parse_address(word, &ret_line->address);
 }
 
 uint64_t request_address_gnu(struct span text) {

@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "debuginfo/elf_file.h"
 #include "debuginfo/elf_file_internal.h"
+#include "debuginfo/elf_relocate.h"
 
 /* What symbolization reads, each also with ".dwo" behind it. The rest (locations, macros, name
  * tables) stays out: inflating is the slowest stage of a build. */
@@ -104,7 +105,8 @@ static bool file_suits_libdw(const struct elf_file *file, const struct elf_debug
     if (image->has_damage || file->header.big_endian != (BYTE_ORDER == BIG_ENDIAN))
         return false;
     for (size_t i = 0; i < layout->part_count; i++)
-        if (layout->parts[i].packed.compression != ELF_COMPRESSION_NONE)
+        if (layout->parts[i].packed.compression != ELF_COMPRESSION_NONE ||
+            elf_section_is_relocated(file, layout->parts[i].section))
             return false;
     /* A debug section that we do not read can still make libdw refuse the file. */
     for (size_t i = 0; i < file->section_count; i++) {
@@ -265,6 +267,12 @@ static void share_contents(struct elf_file *file, const struct part *part, char 
 static enum err fill_part(struct elf_file *file, const struct part *part, char *bytes,
                           struct error *error) {
     const struct elf_contents_slot *slot = elf_file_slot(file, part->section);
+    struct span relocated;
+    if (elf_section_is_relocated(file, part->section)) {
+        enum err err = elf_file_section_data(file, part->section, &relocated, error);
+        if (err)
+            return err;
+    }
     if (slot->is_known) {
         memcpy(bytes + part->offset, slot->bytes, slot->size);
         return ERR_OK;
@@ -371,5 +379,5 @@ enum err elf_file_debug_elf(struct elf_file *file, Elf **ret_elf, struct error *
 
 const char *elf_file_debug_damage(const struct elf_file *file) {
     const struct elf_debug_image *image = file->debug_image;
-    return image && image->has_damage ? image->damage.text : NULL;
+    return image && image->has_damage ? image->damage.text : elf_file_relocation_damage(file);
 }

@@ -104,7 +104,7 @@ static struct elf_section read_section(struct cursor *cursor, bool is_64, uint32
     section.size = cursor_word(cursor, is_64);
     section.link = cursor_u32(cursor);
     section.info = cursor_u32(cursor);
-    cursor_word(cursor, is_64); /* sh_addralign */
+    section.alignment = cursor_word(cursor, is_64);
     section.entry_size = cursor_word(cursor, is_64);
     return section;
 }
@@ -257,6 +257,9 @@ static enum err read_all_headers(struct elf_file *file, struct error *error) {
     err = read_segments(file, &layout, error);
     if (err)
         return err;
+    err = elf_object_place(file, error);
+    if (err)
+        return err;
     return elf_extents_compute(file, error);
 }
 
@@ -338,16 +341,20 @@ static bool name_matches(struct span have, struct span want) {
 const struct elf_section *elf_file_section_by_name(const struct elf_file *file, const char *name) {
     struct span want = span_cstr(name);
     const struct elf_section *first = NULL;
+    const struct elf_section *first_of_group = NULL;
     for (size_t i = 0; i < file->section_count; i++) {
         const struct elf_section *section = &file->sections[i];
         if (!name_matches(section->name, want))
             continue;
-        if (section->type != SHT_NOBITS && section->size > 0)
+        bool has_bytes = section->type != SHT_NOBITS && section->size > 0;
+        if (has_bytes && !(section->flags & SHF_GROUP))
             return section;
+        if (has_bytes && !first_of_group)
+            first_of_group = section;
         if (!first)
             first = section;
     }
-    return first;
+    return first_of_group ? first_of_group : first;
 }
 
 struct elf_contents_slot *elf_file_slot(struct elf_file *file, const struct elf_section *section) {
@@ -363,4 +370,8 @@ size_t elf_file_segment_count(const struct elf_file *file) {
 const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t position) {
     assert(position < file->segment_count);
     return &file->segments[position];
+}
+
+const char *elf_file_relocation_damage(const struct elf_file *file) {
+    return file->relocation_damage.code ? file->relocation_damage.text : NULL;
 }

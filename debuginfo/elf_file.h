@@ -56,14 +56,15 @@ struct span elf_file_bytes(const struct elf_file *file);
 
 struct elf_section {
     struct span name;
-    uint32_t index; /* section header index */
-    uint32_t type;  /* SHT_* */
-    uint64_t flags; /* SHF_* */
-    uint64_t address;
+    uint32_t index;   /* section header index */
+    uint32_t type;    /* SHT_* */
+    uint64_t flags;   /* SHF_* */
+    uint64_t address; /* sh_addr; in ET_REL files a place given by us, see elf_object.h */
     uint64_t offset;
     uint64_t size; /* sh_size, as stored */
     uint32_t link;
     uint32_t info;
+    uint64_t alignment; /* sh_addralign */
     uint64_t entry_size;
 };
 
@@ -71,11 +72,13 @@ struct elf_section {
 size_t elf_file_section_count(const struct elf_file *file);
 const struct elf_section *elf_file_section(const struct elf_file *file, size_t position);
 
-/* The first section of that name that holds bytes (not NOBITS, size > 0), else the first of that
- * name, else NULL. ".debug_x" also finds ".zdebug_x". */
+/* The first section of that name that holds bytes (not NOBITS, size > 0) and is of no group, else
+ * the first that holds bytes, else the first of that name, else NULL. ".debug_x" also finds
+ * ".zdebug_x". In objects a group is what the linker keeps one copy of: type units, say. */
 const struct elf_section *elf_file_section_by_name(const struct elf_file *file, const char *name);
 
 /* The section's contents, inflated if SHF_COMPRESSED (zlib, zstd) or .zdebug_*. Empty for NOBITS.
+ * In ET_REL files debug sections come relocated (elf_relocate.h).
  * ERR_MALFORMED, ERR_UNSUPPORTED (another compression), ERR_LIMIT, ERR_NO_MEMORY. */
 enum err elf_file_section_data(struct elf_file *file, const struct elf_section *section,
                                struct span *ret_bytes, struct error *error);
@@ -117,3 +120,6 @@ enum err elf_file_debug_elf(struct elf_file *file, Elf **ret_elf, struct error *
 
 /* After elf_file_debug_elf: why a section was left out (the first one), or NULL. */
 const char *elf_file_debug_damage(const struct elf_file *file);
+
+/* The first relocation that could not be applied so far, or NULL. */
+const char *elf_file_relocation_damage(const struct elf_file *file);

@@ -22,6 +22,8 @@ struct elf_file {
     size_t extent_count;
     bool extents_exact;
 
+    struct error relocation_damage; /* code 0: none */
+
     uint64_t inflated_size_max;
     uint64_t inflated_size;
 
@@ -65,6 +67,9 @@ enum err elf_inflate_reserve(struct elf_file *file, uint64_t size, struct error 
 enum err elf_inflate(const struct elf_packed *packed, char *target, struct error *error);
 
 struct elf_contents_slot *elf_file_slot(struct elf_file *file, const struct elf_section *section);
+
+/* Gives the sections of an ET_REL file their places; see elf_object.h. */
+enum err elf_object_place(struct elf_file *file, struct error *error);
 
 /* Fills file->extents from the headers that were read before. */
 enum err elf_extents_compute(struct elf_file *file, struct error *error);

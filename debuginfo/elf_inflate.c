@@ -7,6 +7,7 @@
 #include "base/cursor.h"
 #include "debuginfo/elf_file.h"
 #include "debuginfo/elf_file_internal.h"
+#include "debuginfo/elf_relocate.h"
 
 /* Deflate cannot grow its input by more than this factor; the slack is for tiny streams. Real
  * debug sections stay far below it under zstd too. */
@@ -187,8 +188,9 @@ enum err elf_inflate(const struct elf_packed *packed, char *target, struct error
     return ERR_OK;
 }
 
-static enum err inflate_slot(struct elf_file *file, const struct elf_packed *packed,
-                             struct elf_contents_slot *slot, struct error *error) {
+static enum err inflate_slot(struct elf_file *file, const struct elf_section *section,
+                             const struct elf_packed *packed, bool is_relocated,
+                             struct error *error) {
     enum err err = elf_inflate_reserve(file, packed->size, error);
     if (err)
         return err;
@@ -196,11 +198,13 @@ static enum err inflate_slot(struct elf_file *file, const struct elf_packed *pac
     err = bytes ? elf_inflate(packed, bytes, error)
                 : error_set(error, ERR_NO_MEMORY, "no memory for %" PRIu64 " inflated bytes",
                             packed->size);
+    if (!err && is_relocated)
+        err = elf_relocate(file, section, bytes, packed->size, error);
     if (err) {
         file->inflated_size -= packed->size;
         return err;
     }
-    *slot = (struct elf_contents_slot){
+    *elf_file_slot(file, section) = (struct elf_contents_slot){
         .bytes = TAKE(bytes), .size = packed->size, .is_known = true, .is_owned = true};
     return ERR_OK;
 }
@@ -213,11 +217,12 @@ enum err elf_file_section_data(struct elf_file *file, const struct elf_section *
         enum err err = elf_section_packed(file, section, &packed, error);
         if (err)
             return err;
-        if (packed.compression == ELF_COMPRESSION_NONE) {
+        bool is_relocated = elf_section_is_relocated(file, section);
+        if (packed.compression == ELF_COMPRESSION_NONE && !is_relocated) {
             *ret_bytes = packed.stored;
             return ERR_OK;
         }
-        err = inflate_slot(file, &packed, slot, error);
+        err = inflate_slot(file, section, &packed, is_relocated, error);
         if (err)
             return prefix_section(section, error);
     }

@@ -79,8 +79,19 @@ static enum err find_in_dynamic(const struct elf_file *file, struct span *ret_sy
     return ERR_OK;
 }
 
-enum err elf_symbol_table_open(struct elf_file *file, uint32_t type,
-                               struct elf_symbol_table *ret_table, struct error *error) {
+/* Without the table of indices over 65,279 symbols of such sections stay where they are. */
+static struct span find_section_indices(struct elf_file *file) {
+    const struct elf_section *section = find_table(file, SHT_SYMTAB_SHNDX);
+    struct span bytes = {NULL, 0};
+    struct error ignored;
+    if (elf_file_header(file)->type == ET_REL && section)
+        elf_file_section_data(file, section, &bytes, &ignored);
+    return bytes;
+}
+
+/* The table but for function descriptors, which in an object need values to be relocated by. */
+static enum err open_table(struct elf_file *file, uint32_t type, struct elf_symbol_table *ret_table,
+                           struct error *error) {
     struct span symbols = {NULL, 0};
     struct span strings = {NULL, 0};
     enum err err = type == SHT_DYNSYM && elf_file_section_count(file) == 0
@@ -88,16 +99,28 @@ enum err elf_symbol_table_open(struct elf_file *file, uint32_t type,
                        : find_in_sections(file, type, &symbols, &strings, error);
     if (err)
         return err;
-    struct elf_symbol_table table = {
+    *ret_table = (struct elf_symbol_table){
         .file = file,
         .cursor = cursor_of(symbols, elf_file_header(file)->big_endian, "symbol table"),
         .strings = strings,
+        .section_indices = find_section_indices(file),
         .name_bytes_left = NAME_SHARING_MAX * strings.size + NAME_BYTES_SLACK,
     };
-    find_descriptors(file, &table);
-    cursor_skip(&table.cursor, entry_size(file)); /* the null symbol */
-    *ret_table = table;
+    cursor_skip(&ret_table->cursor, entry_size(file)); /* the null symbol */
     return ERR_OK;
+}
+
+enum err elf_symbol_table_open(struct elf_file *file, uint32_t type,
+                               struct elf_symbol_table *ret_table, struct error *error) {
+    enum err err = open_table(file, type, ret_table, error);
+    if (!err)
+        find_descriptors(file, ret_table);
+    return err;
+}
+
+enum err elf_symbol_table_open_values(struct elf_file *file, struct elf_symbol_table *ret_table,
+                                      struct error *error) {
+    return open_table(file, SHT_SYMTAB, ret_table, error);
 }
 
 size_t elf_symbol_table_left(const struct elf_symbol_table *table) {
@@ -142,11 +165,41 @@ static uint64_t code_address(const struct elf_symbol_table *table, uint64_t valu
     return cursor_u64(&cursor);
 }
 
-bool elf_symbol_table_next(struct elf_symbol_table *table, struct elf_symbol *ret_symbol) {
+/* The section of an entry whose st_shndx is that; NULL when it is none of ours. */
+static const struct elf_section *section_of(const struct elf_symbol_table *table, uint32_t entry,
+                                            uint16_t index) {
+    uint32_t position = index;
+    if (index == SHN_XINDEX) {
+        struct cursor cursor = cursor_of(table->section_indices,
+                                         elf_file_header(table->file)->big_endian, ".symtab_shndx");
+        cursor_seek(&cursor, (uint64_t)entry * sizeof(uint32_t));
+        position = cursor_u32(&cursor); /* 0 if it is not there */
+    } else if (index >= SHN_LORESERVE) {
+        return NULL;
+    }
+    if (position == SHN_UNDEF || position > elf_file_section_count(table->file))
+        return NULL;
+    return elf_file_section(table->file, position - 1);
+}
+
+/* In an object a value is an offset in its section, which has a place of its own. */
+static uint64_t placed_value(const struct elf_symbol_table *table, uint32_t entry,
+                             const struct elf_symbol *symbol) {
+    if (elf_file_header(table->file)->type != ET_REL)
+        return symbol->value;
+    const struct elf_section *section = section_of(table, entry, symbol->section);
+    return section && (section->flags & SHF_ALLOC) ? symbol->value + section->address
+                                                   : symbol->value;
+}
+
+/* The entry at the cursor but for its name. */
+static bool read_fields(struct elf_symbol_table *table, struct elf_symbol *ret_symbol,
+                        uint32_t *ret_name_offset) {
     struct cursor *cursor = &table->cursor;
     bool is_64 = elf_file_header(table->file)->is_64;
     struct elf_symbol symbol = {0};
-    uint32_t name_offset = cursor_u32(cursor);
+    uint32_t entry = (uint32_t)(cursor_offset(cursor) / entry_size(table->file));
+    *ret_name_offset = cursor_u32(cursor);
     if (!is_64) {
         symbol.value = cursor_u32(cursor);
         symbol.size = cursor_u32(cursor);
@@ -158,14 +211,36 @@ bool elf_symbol_table_next(struct elf_symbol_table *table, struct elf_symbol *re
         symbol.value = cursor_u64(cursor);
         symbol.size = cursor_u64(cursor);
     }
-    if (cursor_failed(cursor) || table->names_exhausted)
+    if (cursor_failed(cursor))
         return false;
     symbol.binding = ELF64_ST_BIND(info);
     symbol.type = ELF64_ST_TYPE(info);
+    symbol.value = placed_value(table, entry, &symbol);
+    *ret_symbol = symbol;
+    return true;
+}
+
+bool elf_symbol_table_next(struct elf_symbol_table *table, struct elf_symbol *ret_symbol) {
+    struct elf_symbol symbol;
+    uint32_t name_offset;
+    if (table->names_exhausted || !read_fields(table, &symbol, &name_offset))
+        return false;
     if (is_function(symbol.type))
         symbol.value = code_address(table, symbol.value);
     symbol.name = name_at(table, name_offset);
     *ret_symbol = symbol;
+    return true;
+}
+
+bool elf_symbol_table_value(struct elf_symbol_table *table, uint32_t index, uint64_t *ret_value) {
+    struct elf_symbol symbol;
+    uint32_t ignored;
+    elf_symbol_table_seek(table, index);
+    if (!read_fields(table, &symbol, &ignored))
+        return false;
+    bool is_thumb = elf_file_header(table->file)->machine == EM_ARM && is_function(symbol.type);
+    uint64_t value = is_thumb ? symbol.value & ~(uint64_t)1 : symbol.value;
+    *ret_value = symbol.section == SHN_UNDEF ? 0 : value;
     return true;
 }
 

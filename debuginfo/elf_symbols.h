@@ -22,8 +22,9 @@ struct elf_symbol_table {
     struct span strings;
     struct span descriptors; /* .opd of 64-bit PowerPC's first ABI; else empty */
     uint64_t descriptors_address;
-    uint64_t name_bytes_left; /* bounds overlapping names */
-    bool names_exhausted;     /* the bound was reached and reading stopped early */
+    struct span section_indices; /* of SHT_SYMTAB_SHNDX; read in ET_REL files only */
+    uint64_t name_bytes_left;    /* bounds overlapping names */
+    bool names_exhausted;        /* the bound was reached and reading stopped early */
 };
 
 /*
@@ -34,6 +35,14 @@ struct elf_symbol_table {
 enum err elf_symbol_table_open(struct elf_file *file, uint32_t type,
                                struct elf_symbol_table *ret_table, struct error *error);
 
+/* The .symtab of an ET_REL file, for elf_symbol_table_value alone. */
+enum err elf_symbol_table_open_values(struct elf_file *file, struct elf_symbol_table *ret_table,
+                                      struct error *error);
+
+/* What a relocation takes for a symbol: its value, in an ET_REL file with its section's place added
+ * and without the Thumb bit; 0 of an undefined one. False when there is no such entry. */
+bool elf_symbol_table_value(struct elf_symbol_table *table, uint32_t index, uint64_t *ret_value);
+
 /* How many entries are left, damaged ones included. */
 size_t elf_symbol_table_left(const struct elf_symbol_table *table);
 
@@ -41,9 +50,9 @@ size_t elf_symbol_table_left(const struct elf_symbol_table *table);
 void elf_symbol_table_seek(struct elf_symbol_table *table, uint32_t index);
 
 /*
- * The next entry; its name is empty where it cannot be read. The value of a function is where its
- * code begins: bit 0 of ARM functions is cleared, a function descriptor in .opd is followed.
- * False at the end.
+ * The next entry; its name is empty where it cannot be read. Values in ET_REL files have their
+ * section's place added (elf_object.h). The value of a function is where its code begins: bit 0 of
+ * ARM functions is cleared, a function descriptor in .opd is followed. False at the end.
  */
 bool elf_symbol_table_next(struct elf_symbol_table *table, struct elf_symbol *ret_symbol);
 

@@ -68,9 +68,7 @@ static struct eh_bases bases_of(const struct elf_file *file, uint64_t here) {
 static void find_section(struct elf_file *file, struct frame_section *section) {
     uint64_t address = 0;
     section->big_endian = elf_file_header(file)->big_endian;
-    /* Before linking, the addresses in .eh_frame are not there yet. */
-    if (elf_file_header(file)->type != ET_REL)
-        section->bytes = section_bytes(file, ".eh_frame", &address);
+    section->bytes = section_bytes(file, ".eh_frame", &address);
     section->is_eh = section->bytes.size > 0;
     if (!section->is_eh)
         section->bytes = section_bytes(file, ".debug_frame", &address);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/buffer.h"
+#include "debuginfo/elf_object.h"
 #include "symbolizer/build/object_inputs.h"
 #include "symbolizer/index/demangle.h"
 
@@ -29,6 +30,17 @@ void object_resolver_free(struct object_resolver *resolver) {
     frame_list_clear(&resolver->symbol);
     object_inputs_clear(&resolver->inputs);
     free(resolver);
+}
+
+bool object_resolver_section_address(const struct object_resolver *resolver, struct span section,
+                                     uint64_t offset, uint64_t *ret_address) {
+    for (size_t i = 0; i < resolver->inputs.file_count; i++) {
+        const struct elf_file *file = resolver->inputs.files[i];
+        if (section.size > 0 ? elf_file_section_address(file, section, offset, ret_address)
+                             : elf_file_code_address(file, offset, ret_address))
+            return true;
+    }
+    return false;
 }
 
 /* The symbol at pc: .symtab before .dynsym, the main input before the debug one. */

@@ -15,6 +15,14 @@ enum err object_resolver_new(const struct job_input *inputs, size_t input_count,
 void object_resolver_free(struct object_resolver *resolver);
 DEFINE_CLEANUP(object_resolver, struct object_resolver, object_resolver_free)
 
+/*
+ * The address of SECTION+OFFSET in the first input that has such a section; in relocatable files
+ * the only name of an address that does not depend on how we lay them out (debuginfo/elf_object.h).
+ * An empty section stands for the first executable one that is large enough, in relocatable files.
+ */
+bool object_resolver_section_address(const struct object_resolver *resolver, struct span section,
+                                     uint64_t offset, uint64_t *ret_address);
+
 /* Leaf first. Frames with SYMBOL_DEMANGLES set have been tried. No frames: *ret_miss says why. */
 enum err object_resolver_resolve(struct object_resolver *resolver, uint64_t pc,
                                  struct frame_list *frames, enum symbol_miss *ret_miss,

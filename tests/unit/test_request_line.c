@@ -32,6 +32,18 @@ static void addresses_are_read_in_every_radix(void **state) {
         assert_true(parsed(cases[i].line, "f").address == cases[i].address);
 }
 
+static void an_offset_in_a_section_is_read(void **state) {
+    (void)state;
+    struct request_line request = parsed(".text+0x10", "object");
+    assert_true(span_equal_cstr(request.section, ".text"));
+    assert_int_equal(request.address, 16);
+    request = parsed("CODE 'some file' .text.hot.a+b+12 behind", NULL);
+    assert_true(span_equal_cstr(request.module, "some file"));
+    assert_true(span_equal_cstr(request.section, ".text.hot.a+b"));
+    assert_int_equal(request.address, 12);
+    assert_int_equal(parsed("0x10", "object").section.size, 0);
+}
+
 static void what_is_no_address_is_refused(void **state) {
     (void)state;
     static const char *const lines[] = {
@@ -49,6 +61,11 @@ static void what_is_no_address_is_refused(void **state) {
         "CODE",
         "CODE ",
         "FILE 0x10",
+        ".text",
+        ".text+",
+        ".text+x",
+        "text+0x10",
+        "+0x10",
     };
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
         struct request_line request;
@@ -119,6 +136,7 @@ static void gnu_addresses_are_hexadecimal_as_far_as_digits_go(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_are_read_in_every_radix),
+        cmocka_unit_test(an_offset_in_a_section_is_read),
         cmocka_unit_test(what_is_no_address_is_refused),
         cmocka_unit_test(spaces_around_and_words_behind_do_not_matter),
         cmocka_unit_test(the_line_names_its_file_when_no_object_is_given),
