@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Replays the fuzz targets of the DWARF tables: line tables that compilers made and range lists made
-here, whole ones, which must be read fully, and damaged ones."""
+"""Replays the fuzz targets of the DWARF tables: line tables that compilers made, range lists and
+indexes of packages made here; whole ones, which must be read fully, and damaged ones."""
 import pathlib
 import random
 import struct
@@ -57,6 +57,33 @@ def pack_lists(flags, ranges, addresses, section):
     return struct.pack("<BBQB", flags, ranges, 0x1000, len(addresses)) + addresses + section
 
 
+def package_index(order, version, ids, slot_count):
+    """The index of a .dwp (DWARF 5, 7.3.5.3), whose units have 16 bytes of .debug_info each."""
+    slots = [0] * slot_count
+    for row, id_ in enumerate(ids, 1):
+        slot, step = id_ % slot_count, (id_ >> 32) % slot_count | 1
+        while slots[slot]:
+            slot = (slot + step) % slot_count
+        slots[slot] = row
+    head = struct.pack(order + ("HH" if version == 5 else "I"), *((5, 0) if version == 5 else (2,)))
+    columns = (1, 3, 6)
+    cells = [len(columns), len(ids), slot_count]
+    body = struct.pack(f"{order}{slot_count}Q", *(ids[row - 1] if row else 0 for row in slots))
+    tables = [*slots, *columns]
+    for row in range(len(ids)):
+        tables += (16 * row, 0, 8 * row)
+    tables += (16, 40, 8) * len(ids)
+    return (head + struct.pack(order + "3I", *cells) + body +
+            struct.pack(f"{order}{len(tables)}I", *tables))
+
+
+def package_indexes(dice):
+    for flags, order in ((0, "<"), (BIG_ENDIAN, ">")):
+        for version in (2, 5):
+            ids = [dice.getrandbits(64) | 1 for _ in range(10)]
+            yield bytes([flags]) + package_index(order, version, ids, 16)
+
+
 def damaged(whole, first, dice, count):
     """Copies of which some bytes behind the first ones differ, or the end is missing."""
     for _ in range(count):
@@ -86,6 +113,14 @@ def main():
     inputs = [data for one in lists for data in damaged(pack_lists(*one), 1, dice, 600)]
     good, said = replay("fuzz_dwarf_ranges", [b""] + inputs)
     tap.ok(good, "damaged range lists keep every property", said)
+
+    indexes = list(package_indexes(dice))
+    good, said = replay("fuzz_dwp_index",
+                        [bytes([index[0] | SOUND]) + index[1:] for index in indexes])
+    tap.ok(good, "indexes of packages are read, and each unit is found", said)
+    inputs = [data for index in indexes for data in damaged(index, 1, dice, 600)]
+    good, said = replay("fuzz_dwp_index", [b""] + inputs)
+    tap.ok(good, "damaged indexes of packages keep every property", said)
     tap.finish()
 
 
