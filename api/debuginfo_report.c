@@ -18,6 +18,7 @@ struct holdings {
     size_t name_count;
     struct upload_row upload; /* the latest of any type */
     bool has_upload;
+    struct index_summary summary; /* of the index that answers, when one does */
 };
 
 static void add_name(struct holdings *holdings, const struct binary_id *name) {
@@ -152,27 +153,26 @@ static void write_covered_share(struct json_writer *writer, const struct index_s
     json_writer_fixed(writer, share > 1 ? 1 : share, 4);
 }
 
-static void write_quality(struct json_writer *writer, const struct module_state *state) {
+static void write_quality(struct json_writer *writer, const struct holdings *holdings,
+                          const struct module_state *state) {
     json_writer_key(writer, "quality");
     if (!state->handle) {
         json_writer_null(writer);
         return;
     }
-    const struct index *index = index_handle_index(state->handle);
-    struct index_summary summary;
-    index_summary_read(index, &summary);
+    const struct index_summary *summary = &holdings->summary;
     json_writer_object_begin(writer);
-    write_flag(writer, "has_dwarf", summary.has_dwarf);
-    write_flag(writer, "has_pclntab", summary.has_pclntab);
-    write_flag(writer, "has_symtab", summary.has_symtab);
-    write_flag(writer, "has_dynsym", summary.has_dynsym);
-    write_count(writer, "functions", summary.function_count);
-    write_count(writer, "inlined", summary.inlined_count);
-    write_count(writer, "line_rows", summary.line_row_count);
-    write_covered_share(writer, &summary);
-    write_flag(writer, "extents_exact", summary.extents_exact);
-    write_count(writer, "damage", summary.damage_count);
-    write_count(writer, "index_size", index_size(index));
+    write_flag(writer, "has_dwarf", summary->has_dwarf);
+    write_flag(writer, "has_pclntab", summary->has_pclntab);
+    write_flag(writer, "has_symtab", summary->has_symtab);
+    write_flag(writer, "has_dynsym", summary->has_dynsym);
+    write_count(writer, "functions", summary->function_count);
+    write_count(writer, "inlined", summary->inlined_count);
+    write_count(writer, "line_rows", summary->line_row_count);
+    write_covered_share(writer, summary);
+    write_flag(writer, "extents_exact", summary->extents_exact);
+    write_count(writer, "damage", summary->damage_count);
+    write_count(writer, "index_size", index_size(index_handle_index(state->handle)));
     json_writer_object_end(writer);
 }
 
@@ -200,10 +200,21 @@ static void write_report(struct json_writer *writer, const struct holdings *hold
     json_writer_u64_or_null(writer, state->generation);
     write_build(writer, state);
     write_upload(writer, holdings);
-    write_quality(writer, state);
+    write_quality(writer, holdings, state);
     write_text(writer, "request_id", request_id);
     json_writer_object_end(writer);
     buffer_append_byte(writer->out, '\n');
+}
+
+static enum err read_quality(const struct module_resolver *resolver,
+                             const struct request_context *context, struct holdings *holdings,
+                             struct module_state *state, struct error *error) {
+    if (!state->handle)
+        return ERR_OK;
+    index_summary_read(index_handle_index(state->handle), &holdings->summary);
+    if (index_handle_is_intact(state->handle))
+        return ERR_OK;
+    return module_resolver_replace(resolver, context, state, error);
 }
 
 enum err debuginfo_report(const struct module_resolver *resolver,
@@ -218,6 +229,8 @@ enum err debuginfo_report(const struct module_resolver *resolver,
     enum err err = catalog_read(resolver->catalog, read_holdings, holdings, error);
     if (err == ERR_OK)
         err = module_resolver_read(resolver, context, id, 1, &state, error);
+    if (err == ERR_OK)
+        err = read_quality(resolver, context, holdings, &state, error);
     if (err != ERR_OK)
         return err;
     bool known = holdings->object_count > 0 || holdings->has_upload || state.has_build;

@@ -83,6 +83,8 @@ static void render_indexes(const struct metrics_snapshot *snapshot, struct buffe
     counter(text, "index_opens_total", "Indexes asked for that had to be mapped.", stats->opens);
     counter(text, "index_misses_total", "Indexes asked for that were not on disk.", stats->misses);
     counter(text, "index_evictions_total", "Index files removed for space.", stats->evictions);
+    counter(text, "index_damaged_total", "Index files removed since they were damaged.",
+            stats->damaged);
 }
 
 static void render_catalog(const struct metrics_snapshot *snapshot, struct buffer *text) {

@@ -157,3 +157,10 @@ enum err module_resolver_read(const struct module_resolver *resolver,
     enum err err = catalog_read(resolver->catalog, read_all, &question, error);
     return err == ERR_OK ? settle_all(resolver, &question, error) : err;
 }
+
+enum err module_resolver_replace(const struct module_resolver *resolver,
+                                 const struct request_context *context, struct module_state *state,
+                                 struct error *error) {
+    index_handle_release(TAKE(state->handle));
+    return rebuild(resolver, context->tenant, state, "the index is being built again", error);
+}

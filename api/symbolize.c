@@ -34,6 +34,13 @@ struct symbolize_batch *symbolize_batch_new(const struct module_resolver *resolv
     return batch;
 }
 
+enum err symbolize_result_check(const struct symbolize_result *result, struct error *error) {
+    if (!result->state.handle || index_handle_is_intact(result->state.handle))
+        return ERR_OK;
+    return error_set(error, ERR_UNAVAILABLE,
+                     "an index was damaged while it was read, and is made again; ask again");
+}
+
 void symbolize_result_release(struct symbolize_result *result) {
     index_handle_release(result->state.handle);
     result->state.handle = NULL;
@@ -100,6 +107,10 @@ static enum err look_up(struct symbolize_batch *batch, size_t position, struct e
         return error_set(error, ERR_NO_MEMORY, "no memory for %zu addresses",
                          module->address_count);
     index_lookup(index, module->addresses, module->address_count, result->hits);
+    if (!index_handle_is_intact(result->state.handle)) {
+        result->hits = NULL;
+        return module_resolver_replace(batch->resolver, &batch->context, &result->state, error);
+    }
     batch->lookup_count += module->address_count;
     return ERR_OK;
 }

@@ -47,5 +47,9 @@ const struct symbolize_request *symbolize_batch_request(const struct symbolize_b
 struct symbolize_result *symbolize_batch_result(struct symbolize_batch *batch, size_t module);
 void symbolize_result_release(struct symbolize_result *result);
 
+/* Whether the index was intact up to now. A writer asks before it hands out what it has written
+ * from it, and before it releases it; ERR_UNAVAILABLE: throw that away. */
+enum err symbolize_result_check(const struct symbolize_result *result, struct error *error);
+
 /* How many addresses have been looked up in an index. */
 uint64_t symbolize_batch_lookup_count(const struct symbolize_batch *batch);

@@ -21,6 +21,8 @@ struct symbolize_json {
     enum stage stage;
     size_t module;
     size_t address;
+    enum err outcome; /* of the modules so far; with its text when it is a failure */
+    struct error error;
 };
 
 static const struct symbolize_module *current_module(const struct symbolize_json *json) {
@@ -134,8 +136,14 @@ static void write_frame(struct symbolize_json *json) {
     json_writer_object_end(writer);
 }
 
+static void check_module(struct symbolize_json *json) {
+    if (json->outcome == ERR_OK)
+        json->outcome = symbolize_result_check(current_result(json), &json->error);
+}
+
 static void finish_module(struct symbolize_json *json) {
     struct symbolize_result *result = current_result(json);
+    check_module(json);
     uint64_t misses[METRICS_MISS_COUNT] = {0};
     for (size_t i = 0; result->hits && i < current_module(json)->address_count; i++)
         misses[result->hits[i].miss]++;
@@ -167,13 +175,16 @@ static enum err render(struct http_stream *stream, struct buffer *out, bool *ret
         [STAGE_ADDRESS] = write_address, [STAGE_FRAME] = write_frame,
         [STAGE_REASON] = write_reason,
     };
-    (void)error;
     struct symbolize_json *json = (struct symbolize_json *)stream;
     json->writer.out = out;
     while (json->stage != STAGE_END && out->size < PIECE_SIZE && !buffer_failed(out))
         writers[json->stage](json);
     *ret_end = json->stage == STAGE_END;
-    return ERR_OK;
+    if (json->module < symbolize_batch_request(json->batch)->module_count)
+        check_module(json);
+    if (json->outcome != ERR_OK)
+        *error = json->error;
+    return json->outcome;
 }
 
 static void json_free(struct http_stream *stream) {

@@ -12,6 +12,7 @@
 #include "api/settings_reload.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/map_guard.h"
 
 #ifndef SYMBOLIZER_VERSION
 #define SYMBOLIZER_VERSION "0.1.0"
@@ -61,6 +62,11 @@ static int serve(const struct settings *settings, struct settings_reload *reload
 static int run(int argument_count, char **arguments, const struct settings *settings) {
     sigset_t signals = block_signals();
     raise_descriptor_limit();
+    struct error error;
+    if (map_guard_install(&error) != ERR_OK) {
+        fprintf(stderr, "symbolizerd: %s\n", error.text);
+        return 1;
+    }
     struct log log = {.fd = STDERR_FILENO, .level_min = settings->options.log_level};
     struct settings_reload reload = {
         .argument_count = argument_count,

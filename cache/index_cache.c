@@ -162,6 +162,7 @@ static enum err make_handle(struct index_cache *cache, const struct digest *key,
         return err;
     }
     handle->cache = cache;
+    handle->key = *key;
     handle->size = index_size(handle->index);
     *ret_handle = handle;
     return ERR_OK;
@@ -176,6 +177,13 @@ static bool is_damage(enum err err) {
     return err == ERR_MALFORMED || err == ERR_UNSUPPORTED || err == ERR_NOT_FOUND;
 }
 
+static enum err remove_damaged(struct index_cache *cache, struct index_entry *entry,
+                               struct index_handle_list *dead, struct error *error) {
+    remove_entry(cache, entry, dead);
+    cache->stats.damaged++;
+    return error_set(error, ERR_NOT_FOUND, "a damaged index was removed");
+}
+
 /* Maps the entry's file with the mutex free meanwhile. */
 static enum err open_entry(struct index_cache *cache, struct index_entry *entry,
                            struct index_handle_list *dead, struct error *error) {
@@ -187,9 +195,7 @@ static enum err open_entry(struct index_cache *cache, struct index_entry *entry,
     entry->opening = false;
     pthread_cond_broadcast(&cache->opened);
     if (is_damage(err)) {
-        remove_entry(cache, entry, dead);
-        error_set(error, ERR_NOT_FOUND, "a damaged index was removed");
-        return ERR_NOT_FOUND;
+        return remove_damaged(cache, entry, dead, error);
     }
     if (err != ERR_OK)
         return err;
@@ -203,6 +209,17 @@ static enum err open_entry(struct index_cache *cache, struct index_entry *entry,
     return ERR_OK;
 }
 
+/* No signal comes of the last page of a file that now ends within it, so the size is looked at as
+ * well. A file that was removed keeps what its maps have. */
+static bool is_intact(struct index_cache *cache, const struct index_handle *handle) {
+    struct digest_place place = digest_place_of(&handle->key, INDEX_SUFFIX);
+    struct stat status;
+    if (!index_is_intact(handle->index))
+        return false;
+    return !handle->entry || fstatat(cache->root, place.path, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+           (uint64_t)status.st_size == handle->size;
+}
+
 /* The entry's map, opened when it is not yet; of several threads that want it one opens it. */
 static enum err find_map(struct index_cache *cache, const struct digest *key,
                          struct index_entry **ret_entry, struct index_handle_list *dead,
@@ -210,6 +227,8 @@ static enum err find_map(struct index_cache *cache, const struct digest *key,
     struct index_entry *entry = index_cache_find(cache, key);
     if (!entry)
         return error_set(error, ERR_NOT_FOUND, "no such index");
+    if (entry->handle && !is_intact(cache, entry->handle))
+        return remove_damaged(cache, entry, dead, error);
     if (entry->handle) {
         cache->stats.hits++;
     } else {
@@ -258,6 +277,18 @@ enum err index_cache_acquire(struct index_cache *cache, const struct digest *key
 
 const struct index *index_handle_index(const struct index_handle *handle) {
     return handle->index;
+}
+
+bool index_handle_is_intact(struct index_handle *handle) {
+    struct index_cache *cache = handle->cache;
+    struct index_handle_list dead = TAILQ_HEAD_INITIALIZER(dead);
+    struct error removed;
+    pthread_mutex_lock(&cache->mutex);
+    bool intact = is_intact(cache, handle);
+    if (!intact && handle->entry)
+        remove_damaged(cache, handle->entry, &dead, &removed);
+    index_cache_unlock(cache, &dead);
+    return intact;
 }
 
 void index_handle_release(struct index_handle *handle) {

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -41,6 +42,11 @@ void index_cache_limit(struct index_cache *cache, const struct index_cache_limit
 enum err index_cache_acquire(struct index_cache *cache, const struct digest *key,
                              struct index_handle **ret_handle, struct error *error);
 const struct index *index_handle_index(const struct index_handle *handle);
+
+/* False once the file was cut short: whoever has read from the index since it was last true must
+ * not trust what it has read. The file is then removed, so that the caller asks for a rebuild;
+ * index_cache_acquire does the same. */
+bool index_handle_is_intact(struct index_handle *handle);
 void index_handle_release(struct index_handle *handle);
 DEFINE_CLEANUP(index_handle, struct index_handle, index_handle_release)
 
@@ -68,6 +74,7 @@ struct index_cache_stats {
     uint64_t opens; /* acquire had to map a file */
     uint64_t misses;
     uint64_t evictions; /* files removed for space */
+    uint64_t damaged;   /* files removed since they were damaged */
 };
 
 void index_cache_stats_read(struct index_cache *cache, struct index_cache_stats *ret_stats);

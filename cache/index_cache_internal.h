@@ -25,6 +25,7 @@ struct index_handle {
     struct index_cache *cache;
     struct index_entry *entry; /* NULL once the file is gone or replaced */
     struct index *index;
+    struct digest key;
     uint64_t size;
     unsigned references;             /* of callers */
     TAILQ_ENTRY(index_handle) links; /* in `idle` while there are none, or among the dead */

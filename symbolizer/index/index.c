@@ -149,20 +149,32 @@ enum err index_open_fd(int fd, struct index **ret_index, struct error *error) {
     enum err err = fd_map(fd, &bytes, error);
     if (err)
         return err;
-    err = index_open_memory(bytes, ret_index, error);
-    if (err)
-        fd_unmap(bytes);
+    struct map_guard *guard = bytes.data ? map_guard_add(bytes) : NULL;
+    if (bytes.data && !guard)
+        err = error_set(error, ERR_NO_MEMORY, "no memory to map a symbol index");
     else
-        (*ret_index)->mapped = true;
+        err = index_open_memory(bytes, ret_index, error);
+    if (err) {
+        map_guard_remove(guard);
+        fd_unmap(bytes);
+    } else {
+        (*ret_index)->guard = guard;
+    }
     return err;
 }
 
 void index_free(struct index *index) {
     if (!index)
         return;
-    if (index->mapped)
+    if (index->guard) {
+        map_guard_remove(index->guard);
         fd_unmap(index->bytes);
+    }
     free(index);
+}
+
+bool index_is_intact(const struct index *index) {
+    return !index->guard || !map_guard_was_hit(index->guard);
 }
 
 uint64_t index_size(const struct index *index) {

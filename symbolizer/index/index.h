@@ -22,7 +22,8 @@
 struct index;
 
 /* Maps the file; the fd may be closed afterwards. Checks header, section table and bounds, not the
- * sections' checksums (index_verify does). ERR_MALFORMED, ERR_UNSUPPORTED, ERR_IO. */
+ * sections' checksums (index_verify does). ERR_MALFORMED, ERR_UNSUPPORTED, ERR_IO. When the file
+ * is cut short later, what is gone reads as zeros (base/map_guard.h): see index_is_intact. */
 enum err index_open_fd(int fd, struct index **ret_index, struct error *error);
 
 /* The bytes must outlive the index. */
@@ -34,6 +35,9 @@ DEFINE_CLEANUP(index, struct index, index_free)
 /* Recomputes every section's checksum and walks all records; ERR_MALFORMED names the section. Any
  * changed byte is noticed. Reads the whole file. */
 enum err index_verify(const struct index *index, struct error *error);
+
+/* False once a read came upon a page of the file that is no more: answers may be wrong. */
+bool index_is_intact(const struct index *index);
 
 uint64_t index_size(const struct index *index);
 

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/map_guard.h"
 #include "symbolizer/index/format.h"
 #include "symbolizer/index/index.h"
 
@@ -18,7 +19,7 @@ struct index_section {
 
 struct index {
     struct span bytes;
-    bool mapped;
+    struct map_guard *guard; /* of a map; NULL of memory that is another's */
     struct index_section sections[FORMAT_SECTION_COUNT + 1]; /* by kind; 0 is unused */
     /* Behind a pointer, since it alone changes while threads read a constant index. */
     atomic_uint_fast64_t *damage_count;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/map_guard.h"
 #include "tests/support/index_fixture.h"
 #include "tests/support/scratch.h"
 #include "tests/support/test.h"
@@ -156,6 +157,47 @@ static void an_index_in_use_is_mapped_once(void **state) {
     assert_int_equal(stats.hits, 2);
     assert_int_equal(stats.mapped_count, 1);
     assert_int_equal(stats.mapped_size, f->image.size);
+}
+
+static void cut(struct fixture *f, int number, off_t left) {
+    char suffix[16];
+    snprintf(suffix, sizeof(suffix), ".%d", INDEX_FORMAT_VERSION);
+    assert_int_equal(truncate(path_of(f, number, suffix), left), 0);
+}
+
+static void a_map_whose_file_is_cut_short_is_noticed_and_given_up(void **state) {
+    struct fixture *f = *state;
+    const uint64_t pc = 0x1000;
+    struct index_hit hit;
+    /* Here: cmocka handles the signal around each test. */
+    assert_int_equal(map_guard_install(&error), ERR_OK);
+    for (int number = 1; number <= 2; number++) {
+        publish(f, number);
+        struct index_handle *handle = hold(f, number);
+        assert_true(index_handle_is_intact(handle));
+        /* To nothing, where reading it is a SIGBUS, and within its last page, where it is none. */
+        cut(f, number, number == 1 ? 0 : 100);
+        index_lookup(index_handle_index(handle), &pc, 1, &hit);
+        assert_int_equal(hit.chain.scope, 0);
+        assert_false(index_handle_is_intact(handle));
+        assert_missing(f, number);
+        assert_int_equal(stats_of(f).damaged, number);
+        publish(f, number);
+        struct index_handle *fresh = hold(f, number);
+        assert_answers(fresh);
+        index_handle_release(handle);
+        index_handle_release(fresh);
+    }
+}
+
+static void a_mapped_file_that_was_cut_short_is_not_acquired_again(void **state) {
+    struct fixture *f = *state;
+    publish(f, 1);
+    use(f, 1);
+    cut(f, 1, 100);
+    assert_missing(f, 1);
+    assert_int_equal(stats_of(f).damaged, 1);
+    assert_int_equal(stats_of(f).disk_count, 0);
 }
 
 static void files_over_the_bound_go_least_recently_used_first(void **state) {
@@ -468,6 +510,8 @@ int main(void) {
         TEST(a_published_index_is_found_and_answers),
         TEST(an_output_that_is_not_published_leaves_nothing),
         TEST(an_index_in_use_is_mapped_once),
+        TEST(a_map_whose_file_is_cut_short_is_noticed_and_given_up),
+        TEST(a_mapped_file_that_was_cut_short_is_not_acquired_again),
         TEST(files_over_the_bound_go_least_recently_used_first),
         TEST(what_was_just_published_stays_even_if_it_is_over_the_bound_alone),
         TEST(a_map_outlives_its_evicted_file),
