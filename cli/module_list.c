@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "cli/debug_files.h"
 #include "symbolizer/index/format.h"
 
 /* Of the names and paths at one address. */
@@ -47,6 +48,25 @@ static bool is_index(int fd) {
     return size == sizeof(magic) && memcmp(magic, FORMAT_MAGIC, sizeof(magic)) == 0;
 }
 
+/* The debug file that goes with an ELF file: the one that was named, else one that is found. -1:
+ * none. */
+static enum err open_debug_file(const struct module_list *list, const struct module *module, int fd,
+                                int *ret_fd, struct error *error) {
+    static const char *const folders[] = {DEBUG_FOLDER_DEFAULT};
+    const struct debug_folders search = {folders, ARRAY_SIZE(folders)};
+    CLEANUP(cleanup_free) char *path = NULL;
+    struct error reason;
+    *ret_fd = -1;
+    if (list->debug_file) {
+        enum err err = open_file(list->debug_file, ret_fd, error);
+        return err ? error_prefix(error, "%s", list->debug_file) : ERR_OK;
+    }
+    /* Without one the file answers by what it has itself. */
+    if (debug_file_find(&search, module->path, fd, ret_fd, &path, &reason))
+        *ret_fd = -1;
+    return ERR_OK;
+}
+
 static enum err open_module(const struct module_list *list, struct module *module,
                             struct error *error) {
     CLEANUP(cleanup_fd) int fd = -1;
@@ -63,13 +83,15 @@ static enum err open_module(const struct module_list *list, struct module *modul
     module->address_digits = address_digits_of(fd);
     struct job_input inputs[2] = {{JOB_ROLE_MAIN, fd}};
     size_t input_count = 1;
-    if (list->debug_file) {
-        err = open_file(list->debug_file, &debug_fd, error);
-        if (err)
-            return error_prefix(error, "%s", list->debug_file);
+    err = open_debug_file(list, module, fd, &debug_fd, error);
+    if (err)
+        return err;
+    if (debug_fd >= 0)
         inputs[input_count++] = (struct job_input){JOB_ROLE_DEBUG, debug_fd};
-    }
-    return object_resolver_new(inputs, input_count, &module->resolver, error);
+    err = object_resolver_new(inputs, input_count, &module->resolver, error);
+    if (err && input_count > 1 && !list->debug_file) /* nobody asked for the one we found */
+        err = object_resolver_new(inputs, 1, &module->resolver, error);
+    return err;
 }
 
 static struct module *find(struct module_list *list, struct span path) {

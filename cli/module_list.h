@@ -26,7 +26,7 @@ struct module {
 };
 
 struct module_list {
-    const char *debug_file; /* goes with every module; NULL: none */
+    const char *debug_file; /* goes with every module; NULL: one is looked for */
     struct module modules[MODULE_COUNT_MAX];
     size_t count;
     uint64_t use_count;

@@ -31,7 +31,7 @@ struct options {
     bool addresses; /* show them before the answer */
     bool verbose;
     const char *object;     /* -e; NULL: each input line names its file */
-    const char *debug_file; /* NULL: none */
+    const char *debug_file; /* NULL: one is looked for */
     uint64_t adjust_vma;    /* subtracted from each address */
     char **inputs;          /* into argv; none: standard input is read */
     int input_count;

@@ -6,6 +6,7 @@
 #include "cli/command_index.h"
 #include "cli/command_inspect.h"
 #include "cli/command_remote.h"
+#include "cli/debug_files.h"
 
 static const char help[] =
     "Usage: symbolize -e FILE [OPTION...] [ADDRESS...]\n"
@@ -21,7 +22,8 @@ static const char help[] =
     "\n"
     "  -e, --obj=FILE, --exe=FILE  the file, or a symbol index of it; with --output-style=GNU it\n"
     "                              is a.out if not given\n"
-    "      --debug-file=FILE       its separate debug file\n"
+    "      --debug-file=FILE       its separate debug file; else one is looked for by build ID in\n"
+    "                              " DEBUG_FOLDER_DEFAULT " and by .gnu_debuglink\n"
     "      --output-style=STYLE    LLVM (llvm-symbolizer's; the default), GNU (addr2line's), JSON\n"
     "  -f, --functions[=KIND]      function names: linkage, short or none\n"
     "  -i, --inlines               inlined frames too (--no-inlines: not)\n"

@@ -375,3 +375,24 @@ const struct elf_segment *elf_file_segment(const struct elf_file *file, size_t p
 const char *elf_file_relocation_damage(const struct elf_file *file) {
     return file->relocation_damage.code ? file->relocation_damage.text : NULL;
 }
+
+void elf_file_set_beside(struct elf_file *file, struct elf_file *beside) {
+    file->beside = beside;
+}
+
+static struct span section_bytes(struct elf_file *file, const char *name, uint64_t *ret_address) {
+    const struct elf_section *section = elf_file_section_by_name(file, name);
+    struct span bytes = {NULL, 0};
+    struct error ignored;
+    if (!section || elf_file_section_data(file, section, &bytes, &ignored))
+        return (struct span){NULL, 0};
+    *ret_address = section->address;
+    return bytes;
+}
+
+struct span elf_file_loaded_bytes(struct elf_file *file, const char *name, uint64_t *ret_address) {
+    struct span bytes = section_bytes(file, name, ret_address);
+    if (bytes.size > 0 || !file->beside)
+        return bytes;
+    return section_bytes(file->beside, name, ret_address);
+}

@@ -83,6 +83,16 @@ const struct elf_section *elf_file_section_by_name(const struct elf_file *file, 
 enum err elf_file_section_data(struct elf_file *file, const struct elf_section *section,
                                struct span *ret_bytes, struct error *error);
 
+/*
+ * A debug file has the headers of its executable and not the bytes: what it lacks is read from the
+ * executable beside it, which must outlive it.
+ */
+void elf_file_set_beside(struct elf_file *file, struct elf_file *beside);
+
+/* The contents of a section that is loaded, from this file or the one beside it, and its address;
+ * {NULL, 0} when neither has any. */
+struct span elf_file_loaded_bytes(struct elf_file *file, const char *name, uint64_t *ret_address);
+
 struct elf_segment {
     uint32_t type;  /* PT_* */
     uint32_t flags; /* PF_* */

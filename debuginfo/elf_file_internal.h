@@ -18,6 +18,8 @@ struct elf_file {
     struct elf_segment *segments;
     size_t segment_count;
 
+    struct elf_file *beside; /* the executable of a debug file; NULL: none */
+
     struct pc_range *extents;
     size_t extent_count;
     bool extents_exact;

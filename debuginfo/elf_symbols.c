@@ -41,13 +41,10 @@ static size_t entry_size(const struct elf_file *file) {
 static void find_descriptors(struct elf_file *file, struct elf_symbol_table *table) {
     if (elf_file_header(file)->machine != EM_PPC64)
         return;
-    const struct elf_section *section = elf_file_section_by_name(file, ".opd");
-    struct error ignored;
     if (elf_file_section_count(file) == 0)
         elf_dynamic_descriptors(file, &table->descriptors, &table->descriptors_address);
-    else if (section &&
-             elf_file_section_data(file, section, &table->descriptors, &ignored) == ERR_OK)
-        table->descriptors_address = section->address;
+    else
+        table->descriptors = elf_file_loaded_bytes(file, ".opd", &table->descriptors_address);
 }
 
 static enum err find_in_sections(struct elf_file *file, uint32_t type, struct span *ret_symbols,

@@ -39,17 +39,6 @@ bool frame_table_is_from_header(const struct frame_table *table) {
 /* --- finding the bytes ---------------------------------------------------------------------------
  */
 
-/* A section's bytes and address; empty when it has none in this file. */
-static struct span section_bytes(struct elf_file *file, const char *name, uint64_t *ret_address) {
-    const struct elf_section *section = elf_file_section_by_name(file, name);
-    struct span bytes = {NULL, 0};
-    struct error ignored;
-    if (!section || elf_file_section_data(file, section, &bytes, &ignored))
-        return (struct span){NULL, 0};
-    *ret_address = section->address;
-    return bytes;
-}
-
 static uint64_t section_address(const struct elf_file *file, const char *name) {
     const struct elf_section *section = elf_file_section_by_name(file, name);
     return section ? section->address : 0;
@@ -68,10 +57,10 @@ static struct eh_bases bases_of(const struct elf_file *file, uint64_t here) {
 static void find_section(struct elf_file *file, struct frame_section *section) {
     uint64_t address = 0;
     section->big_endian = elf_file_header(file)->big_endian;
-    section->bytes = section_bytes(file, ".eh_frame", &address);
+    section->bytes = elf_file_loaded_bytes(file, ".eh_frame", &address);
     section->is_eh = section->bytes.size > 0;
     if (!section->is_eh)
-        section->bytes = section_bytes(file, ".debug_frame", &address);
+        section->bytes = elf_file_loaded_bytes(file, ".debug_frame", &address);
     section->bases = bases_of(file, address);
 }
 
@@ -100,7 +89,7 @@ static bool header_is_sorted(const struct frame_table *table) {
 /* Takes the table into use if it is of the usual form, lies over our .eh_frame and is sorted. */
 static void open_header(struct frame_table *table, struct elf_file *file) {
     uint64_t address = 0;
-    struct span bytes = section_bytes(file, ".eh_frame_hdr", &address);
+    struct span bytes = elf_file_loaded_bytes(file, ".eh_frame_hdr", &address);
     struct cursor cursor = cursor_of(bytes, table->section.big_endian, ".eh_frame_hdr");
     struct eh_bases bases = bases_of(file, address);
     bases.data = address;

@@ -50,6 +50,8 @@ enum err object_inputs_open_files(struct object_inputs *inputs, const struct job
         elf_file_header(inputs->files[0])->machine != elf_file_header(inputs->files[1])->machine)
         return error_set(error, ERR_MALFORMED,
                          "debug input: for another machine than the main one");
+    if (inputs->file_count == 2)
+        elf_file_set_beside(inputs->files[1], inputs->files[0]);
     return ERR_OK;
 }
 
