@@ -13,7 +13,7 @@
 #define SLOTS_PER_BLOCK 256
 
 struct map_guard {
-    atomic_uintptr_t start; /* 0: free */
+    _Atomic(char *) start; /* NULL: free */
     atomic_size_t size;
     atomic_bool hit;
 };
@@ -28,14 +28,14 @@ struct block {
 static struct {
     pthread_mutex_t adding;
     _Atomic(struct block *) first;
-    uintptr_t page_size;
+    size_t page_size;
 } registry = {.adding = PTHREAD_MUTEX_INITIALIZER};
 
 /* A slot that changes meanwhile is of another map: whoever reads the one at `address` keeps it. */
 static bool holds(struct map_guard *guard, uintptr_t address) {
-    uintptr_t start = atomic_load(&guard->start);
+    char *start = atomic_load(&guard->start);
     size_t size = atomic_load(&guard->size);
-    return start != 0 && address >= start && address - start < size &&
+    return start && address >= (uintptr_t)start && address - (uintptr_t)start < size &&
            atomic_load(&guard->start) == start;
 }
 
@@ -50,10 +50,11 @@ static struct map_guard *find(uintptr_t address) {
 
 /* Marked before the zeros can be read. mmap is a bare system call, and safe here. */
 static bool fill(struct map_guard *guard, uintptr_t address) {
-    uintptr_t page = address & ~(registry.page_size - 1);
-    size_t size = atomic_load(&guard->start) + atomic_load(&guard->size) - page;
+    char *start = atomic_load(&guard->start);
+    size_t offset = (address - (uintptr_t)start) & ~(registry.page_size - 1);
+    size_t size = atomic_load(&guard->size) - offset;
     atomic_store(&guard->hit, true);
-    return mmap((void *)page, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+    return mmap(start + offset, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
            MAP_FAILED;
 }
 
@@ -69,7 +70,7 @@ static void handle(int number, siginfo_t *info, void *context) {
 }
 
 enum err map_guard_install(struct error *error) {
-    registry.page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    registry.page_size = (size_t)sysconf(_SC_PAGESIZE);
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     if (sigaction(SIGBUS, &action, NULL) < 0)
@@ -79,7 +80,7 @@ enum err map_guard_install(struct error *error) {
 
 static struct map_guard *take_free(struct block *block) {
     for (size_t i = 0; i < SLOTS_PER_BLOCK; i++)
-        if (atomic_load(&block->slots[i].start) == 0)
+        if (!atomic_load(&block->slots[i].start))
             return &block->slots[i];
     return NULL;
 }
@@ -107,7 +108,7 @@ struct map_guard *map_guard_add(struct span bytes) {
     if (guard) {
         atomic_store(&guard->hit, false);
         atomic_store(&guard->size, bytes.size);
-        atomic_store(&guard->start, (uintptr_t)bytes.data);
+        atomic_store(&guard->start, (char *)bytes.data);
     }
     pthread_mutex_unlock(&registry.adding);
     return guard;
@@ -119,5 +120,5 @@ bool map_guard_was_hit(const struct map_guard *guard) {
 
 void map_guard_remove(struct map_guard *guard) {
     if (guard)
-        atomic_store(&guard->start, 0);
+        atomic_store(&guard->start, NULL);
 }

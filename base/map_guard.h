@@ -26,7 +26,7 @@ struct map_guard;
 /* For the process, by its main; before that, guards are never hit. */
 enum err map_guard_install(struct error *error);
 
-/* The bytes are a map of whole pages but for its end, and stay mapped until the guard is removed.
+/* The bytes begin with a page, as a map does, and stay mapped until the guard is removed.
  * NULL when out of memory. */
 struct map_guard *map_guard_add(struct span bytes);
 bool map_guard_was_hit(const struct map_guard *guard);

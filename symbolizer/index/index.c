@@ -149,8 +149,10 @@ enum err index_open_fd(int fd, struct index **ret_index, struct error *error) {
     enum err err = fd_map(fd, &bytes, error);
     if (err)
         return err;
-    struct map_guard *guard = bytes.data ? map_guard_add(bytes) : NULL;
-    if (bytes.data && !guard)
+    if (!bytes.data)
+        return error_set(error, ERR_MALFORMED, "an empty file is no symbol index");
+    struct map_guard *guard = map_guard_add(bytes);
+    if (!guard)
         err = error_set(error, ERR_NO_MEMORY, "no memory to map a symbol index");
     else
         err = index_open_memory(bytes, ret_index, error);
