@@ -13,38 +13,65 @@ enum err index_writer_new(uint64_t size_max, struct index_writer **ret_writer,
         return error_set(error, ERR_NO_MEMORY, "no memory for a writer of symbol indexes");
     writer->budget.max = size_max;
     writer->key = hash_key_of_process();
-    writer->segments.record_size = sizeof(struct format_segment);
-    writer->intervals.record_size = sizeof(struct format_interval);
-    writer->locations.record_size = sizeof(struct format_location);
-    writer->functions.record_size = sizeof(struct format_function);
     writer->string_ends.record_size = sizeof(uint64_t);
     writer->string_bytes.record_size = 1;
-    writer->blocks.record_size = sizeof(struct writer_block);
-    writer->subjects.record_size = sizeof(struct writer_subject);
+    writer->segments.record_size = sizeof(struct format_segment);
+    writer->subjects.record_size = sizeof(struct index_subject);
     writer->scopes.record_size = sizeof(struct writer_scope);
+    writer->intervals.record_size = sizeof(struct writer_interval);
+    writer->blocks.record_size = sizeof(struct writer_block);
+    writer->functions.record_size = sizeof(struct writer_function);
+    writer->locations.record_size = sizeof(struct writer_location);
+    writer->callers.record_size = sizeof(struct writer_caller);
+    writer->caller_scopes.record_size = sizeof(uint32_t);
+    writer->location_scopes.record_size = sizeof(uint32_t);
     *ret_writer = writer;
     return ERR_OK;
+}
+
+void index_writer_leave_out_columns(struct index_writer *writer) {
+    writer->without_columns = true;
+}
+
+/* Of a table that was paid from the budget. */
+static void end_table(struct index_writer *writer, struct intern_table *table) {
+    memory_budget_give(&writer->budget, table->capacity * sizeof(struct intern_slot));
+    intern_table_clear(table);
+}
+
+static void end_array(struct index_writer *writer, struct record_array *array) {
+    memory_budget_give(&writer->budget, (uint64_t)array->capacity * array->record_size);
+    record_array_clear(array);
+}
+
+void index_writer_end_adding(struct index_writer *writer) {
+    end_table(writer, &writer->strings_by_text);
+    end_table(writer, &writer->subjects_by_record);
+    end_table(writer, &writer->functions_by_record);
+    end_table(writer, &writer->locations_by_record);
+    end_table(writer, &writer->scopes_by_caller);
+    end_array(writer, &writer->functions);
+    end_array(writer, &writer->locations);
+    end_array(writer, &writer->callers);
+    end_array(writer, &writer->caller_scopes);
+    end_array(writer, &writer->location_scopes);
 }
 
 void index_writer_free(struct index_writer *writer) {
     if (!writer)
         return;
-    intern_table_clear(&writer->strings_by_text);
-    intern_table_clear(&writer->functions_by_record);
-    intern_table_clear(&writer->locations_by_record);
-    record_array_clear(&writer->segments);
-    record_array_clear(&writer->intervals);
-    record_array_clear(&writer->locations);
-    record_array_clear(&writer->functions);
+    index_writer_end_adding(writer);
     record_array_clear(&writer->string_ends);
     record_array_clear(&writer->string_bytes);
-    record_array_clear(&writer->blocks);
+    record_array_clear(&writer->segments);
     record_array_clear(&writer->subjects);
     record_array_clear(&writer->scopes);
+    record_array_clear(&writer->intervals);
+    record_array_clear(&writer->blocks);
     free(writer);
 }
 
-/* --- interning --- */
+/* --- strings --- */
 
 struct wanted_string {
     const struct index_writer *writer;
@@ -55,15 +82,19 @@ static uint64_t string_end(const struct index_writer *writer, uint32_t number) {
     uint64_t end = 0;
     if (number > 0)
         memcpy(&end, record_array_at(&writer->string_ends, number - 1), sizeof(end));
-    return le64toh(end);
+    return end;
+}
+
+struct span index_writer_text(const struct index_writer *writer, uint32_t string) {
+    if (string == 0)
+        return (struct span){NULL, 0};
+    uint64_t begin = string_end(writer, string - 1);
+    return span_of(writer->string_bytes.data + begin, string_end(writer, string) - begin);
 }
 
 static bool string_matches(const void *context, uint32_t number) {
     const struct wanted_string *wanted = context;
-    uint64_t begin = string_end(wanted->writer, number - 1);
-    uint64_t end = string_end(wanted->writer, number);
-    return end - begin == wanted->text.size &&
-           memcmp(wanted->writer->string_bytes.data + begin, wanted->text.data, end - begin) == 0;
+    return span_equal(index_writer_text(wanted->writer, number), wanted->text);
 }
 
 static enum err add_string(struct index_writer *writer, struct span text, struct error *error) {
@@ -73,7 +104,7 @@ static enum err add_string(struct index_writer *writer, struct span text, struct
         record_array_add(&writer->string_bytes, text.data, text.size, &writer->budget, error);
     if (err)
         return err;
-    uint64_t end = htole64(writer->string_bytes.count);
+    uint64_t end = writer->string_bytes.count;
     return record_array_add(&writer->string_ends, &end, 1, &writer->budget, error);
 }
 
@@ -110,15 +141,14 @@ static bool record_matches(const void *context, uint32_t number) {
                   wanted->array->record_size) == 0;
 }
 
-/* `record` is in the file's byte order, without padding. */
-static enum err intern_record(struct index_writer *writer, struct intern_table *table,
-                              struct record_array *array, const void *record, uint32_t *ret_number,
-                              struct error *error) {
+enum err index_writer_intern(struct index_writer *writer, struct intern_table *table,
+                             struct record_array *array, const void *record, uint32_t *ret_number,
+                             struct error *error) {
     struct wanted_record wanted = {.array = array, .record = record};
     uint64_t hash = keyed_hash(writer->key, span_of(record, array->record_size));
     uint32_t number = intern_table_find(table, hash, record_matches, &wanted);
     if (number == 0) {
-        if (array->count >= FORMAT_LOCATION_MAX)
+        if (array->count >= FORMAT_RECORD_MAX)
             return error_set(error, ERR_LIMIT, "the symbol index has too many records");
         enum err err = intern_table_reserve(table, &writer->budget, error);
         if (!err)
@@ -132,75 +162,63 @@ static enum err intern_record(struct index_writer *writer, struct intern_table *
     return ERR_OK;
 }
 
-/* --- what is interned --- */
+/* --- subjects and scopes --- */
 
-enum err index_writer_file(struct index_writer *writer, struct span path, uint32_t *ret_file,
-                           struct error *error) {
-    return index_writer_string(writer, path, ret_file, error);
+static enum err check_subject(const struct index_writer *writer,
+                              const struct index_subject *subject, struct error *error) {
+    if (subject->flags > FORMAT_FLAGS_MAX || subject->origin > SYMBOL_ORIGIN_DYNSYM)
+        return error_set(error, ERR_INVALID, "a function of origin %u with flags %#x",
+                         (unsigned)subject->origin, subject->flags);
+    if (subject->name > writer->string_ends.count || subject->file > writer->string_ends.count)
+        return error_set(error, ERR_INVALID, "a function of unknown name or file");
+    return ERR_OK;
 }
 
-enum err index_writer_function(struct index_writer *writer, const struct index_function *function,
-                               uint32_t *ret_function, struct error *error) {
-    if (function->flags > UINT16_MAX || function->origin > SYMBOL_ORIGIN_DYNSYM)
-        return error_set(error, ERR_INVALID, "a function of origin %u with flags %#x",
-                         (unsigned)function->origin, function->flags);
-    uint32_t name = 0;
-    uint32_t start_file = 0;
-    enum err err = index_writer_string(writer, function->name, &name, error);
-    if (!err)
-        err = index_writer_string(writer, function->start_file, &start_file, error);
+enum err index_writer_subject(struct index_writer *writer, const struct index_subject *subject,
+                              uint32_t *ret_subject, struct error *error) {
+    enum err err = check_subject(writer, subject, error);
     if (err)
         return err;
-    struct format_function record = {
-        .entry_pc = function->has_entry_pc ? htole64(function->entry_pc) : 0,
-        .name = htole32(name),
-        .start_file = htole32(start_file),
-        .start_line = htole32(function->start_line),
-        .flags = htole16((uint16_t)function->flags),
-        .origin = (uint8_t)function->origin,
-        .has_entry_pc = function->has_entry_pc,
-    };
-    return intern_record(writer, &writer->functions_by_record, &writer->functions, &record,
-                         ret_function, error);
-}
-
-enum err index_writer_add_function(struct index_writer *writer,
-                                   const struct format_function *record, uint32_t *ret_function,
-                                   struct error *error) {
-    if (writer->functions.count >= UINT32_MAX)
+    if (writer->subjects.count >= FORMAT_RECORD_MAX)
         return error_set(error, ERR_LIMIT, "the symbol index has too many functions");
-    enum err err = record_array_add(&writer->functions, record, 1, &writer->budget, error);
+    err = record_array_add(&writer->subjects, subject, 1, &writer->budget, error);
     if (err == ERR_OK)
-        *ret_function = (uint32_t)writer->functions.count;
+        *ret_subject = (uint32_t)writer->subjects.count;
     return err;
 }
 
-/* Depth as in struct format_location: one less than the number of frames. */
-static uint32_t depth_below(const struct index_writer *writer, uint32_t parent) {
-    if (parent == 0)
-        return 0;
-    const struct format_location *record = record_array_at(&writer->locations, parent - 1);
-    return (le32toh(record->column_depth) & (FRAME_COUNT_MAX - 1)) + 1;
+static uint32_t kept_column(const struct index_writer *writer, uint32_t column) {
+    return writer->without_columns || column > FORMAT_COLUMN_MAX ? 0 : column;
 }
 
-enum err index_writer_location(struct index_writer *writer, const struct index_location *location,
-                               uint32_t *ret_location, struct error *error) {
-    if (location->function > writer->functions.count ||
-        location->file > writer->string_ends.count || location->parent > writer->locations.count)
-        return error_set(error, ERR_INVALID, "a location of unknown function, file or parent");
-    uint32_t depth = depth_below(writer, location->parent);
-    if (depth >= FRAME_COUNT_MAX)
+enum err index_writer_scope(struct index_writer *writer, const struct index_scope *scope,
+                            uint32_t *ret_scope, struct error *error) {
+    if (scope->subject == 0 || scope->subject > writer->subjects.count ||
+        scope->parent > writer->scopes.count || scope->call.file > writer->string_ends.count)
+        return error_set(error, ERR_INVALID, "a scope of unknown function, parent or file");
+    uint16_t depth = 1;
+    if (scope->parent)
+        depth = (uint16_t)(writer_scope(writer, scope->parent)->depth + 1);
+    if (depth > FRAME_COUNT_MAX)
         return error_set(error, ERR_LIMIT, "a chain of more than %d frames", FRAME_COUNT_MAX);
-    uint32_t column = location->column > FORMAT_COLUMN_MAX ? 0 : location->column;
-    struct format_location record = {
-        .function = htole32(location->function),
-        .file = htole32(location->file),
-        .line = htole32(location->line),
-        .parent = htole32(location->parent),
-        .column_depth = htole32(column << FORMAT_DEPTH_BITS | depth),
+    if (writer->scopes.count >= FORMAT_RECORD_MAX)
+        return error_set(error, ERR_LIMIT, "the symbol index has too many scopes");
+    struct writer_scope kept = {
+        .entry_pc = scope->has_entry_pc ? scope->entry_pc : 0,
+        .subject = scope->subject,
+        .parent = scope->parent,
+        .depth = depth,
+        .has_entry_pc = scope->has_entry_pc,
     };
-    return intern_record(writer, &writer->locations_by_record, &writer->locations, &record,
-                         ret_location, error);
+    if (scope->parent) {
+        kept.call_file = scope->call.file;
+        kept.call_line = scope->call.line;
+        kept.call_column = kept_column(writer, scope->call.column);
+    }
+    enum err err = record_array_add(&writer->scopes, &kept, 1, &writer->budget, error);
+    if (err == ERR_OK)
+        *ret_scope = (uint32_t)writer->scopes.count;
+    return err;
 }
 
 enum err index_writer_segment(struct index_writer *writer, const struct index_segment *segment,
@@ -217,40 +235,24 @@ enum err index_writer_segment(struct index_writer *writer, const struct index_se
 
 /* --- intervals --- */
 
-static enum err interval_value(const struct index_writer *writer, uint32_t location,
-                               enum symbol_miss miss, uint32_t *ret_value, struct error *error) {
-    static const uint32_t values[] = {
-        [SYMBOL_MISS_NONE] = FORMAT_VALUE_NONE,
-        [SYMBOL_MISS_NO_LINE] = FORMAT_VALUE_NO_LINE,
-        [SYMBOL_MISS_INLINE_UNAVAILABLE] = FORMAT_VALUE_NO_INLINE,
-    };
-    if (location > writer->locations.count || miss > SYMBOL_MISS_INLINE_UNAVAILABLE ||
-        miss == SYMBOL_MISS_NO_RANGE || (miss == SYMBOL_MISS_NONE && location == 0))
-        return error_set(error, ERR_INVALID, "an interval of location %u and miss %u", location,
-                         (unsigned)miss);
-    *ret_value = values[miss] | location;
-    return ERR_OK;
-}
-
 static enum err append_interval(struct index_writer *writer, struct writer_block *block,
-                                uint64_t begin, uint32_t value, struct error *error) {
+                                uint64_t begin, const struct writer_interval *interval,
+                                struct error *error) {
     if (writer->intervals.count >= UINT32_MAX)
         return error_set(error, ERR_LIMIT, "the symbol index has too many intervals");
-    block->last_begin = (uint32_t)(begin - block->base);
-    block->last_value = value;
     block->interval_count++;
-    struct format_interval record = {.begin = htole32(block->last_begin), .value = htole32(value)};
-    return record_array_add(&writer->intervals, &record, 1, &writer->budget, error);
+    struct writer_interval kept = *interval;
+    kept.begin = (uint32_t)(begin - block->base);
+    return record_array_add(&writer->intervals, &kept, 1, &writer->budget, error);
 }
 
 /* The block that an interval beginning at `begin` goes to, with the hole before it filled. */
 static enum err block_for(struct index_writer *writer, struct writer_block *last, uint64_t begin,
                           struct writer_block **ret_block, struct error *error) {
+    static const struct writer_interval hole = {.column_miss = SYMBOL_MISS_NO_RANGE};
     if (last && begin - last->base <= UINT32_MAX) {
         *ret_block = last;
-        return begin == last->end
-                   ? ERR_OK
-                   : append_interval(writer, last, last->end, FORMAT_VALUE_HOLE, error);
+        return begin == last->end ? ERR_OK : append_interval(writer, last, last->end, &hole, error);
     }
     struct writer_block block = {.base = begin,
                                  .interval_first = (uint32_t)writer->intervals.count};
@@ -260,25 +262,27 @@ static enum err block_for(struct index_writer *writer, struct writer_block *last
     return err;
 }
 
-enum err index_writer_interval(struct index_writer *writer, struct pc_range range,
-                               uint32_t location, enum symbol_miss miss, struct error *error) {
+static bool same_answer(const struct writer_interval *a, const struct writer_interval *b) {
+    return a->scope == b->scope && a->file == b->file && a->line == b->line &&
+           a->column_miss == b->column_miss;
+}
+
+static enum err add_interval(struct index_writer *writer, struct pc_range range,
+                             const struct writer_interval *interval, struct error *error) {
     struct writer_block *last =
         writer->blocks.count ? record_array_at(&writer->blocks, writer->blocks.count - 1) : NULL;
     if (range.begin >= range.end || (last && range.begin < last->end))
         return error_set(error, ERR_INVALID, "the interval [%#llx, %#llx) is out of order",
                          (unsigned long long)range.begin, (unsigned long long)range.end);
-    uint32_t value = 0;
-    enum err err = interval_value(writer, location, miss, &value, error);
-    if (err)
-        return err;
-    if (last && range.begin == last->end && last->last_value == value) {
+    if (last && range.begin == last->end &&
+        same_answer(record_array_at(&writer->intervals, writer->intervals.count - 1), interval)) {
         last->end = range.end;
         return ERR_OK;
     }
     struct writer_block *block = NULL;
-    err = block_for(writer, last, range.begin, &block, error);
+    enum err err = block_for(writer, last, range.begin, &block, error);
     if (!err)
-        err = append_interval(writer, block, range.begin, value, error);
+        err = append_interval(writer, block, range.begin, interval, error);
     if (err)
         return err;
     block->end = range.end;
@@ -286,10 +290,35 @@ enum err index_writer_interval(struct index_writer *writer, struct pc_range rang
     return ERR_OK;
 }
 
+enum err index_writer_add_stretch(struct index_writer *writer, struct pc_range range,
+                                  uint32_t scope, const struct index_place *row,
+                                  enum symbol_miss miss, struct error *error) {
+    if (scope > writer->scopes.count || row->file > writer->string_ends.count ||
+        miss > SYMBOL_MISS_INLINE_UNAVAILABLE || miss == SYMBOL_MISS_NO_RANGE ||
+        (miss == SYMBOL_MISS_NONE && scope == 0))
+        return error_set(error, ERR_INVALID, "an interval of scope %u and miss %u", scope,
+                         (unsigned)miss);
+    struct writer_interval interval = {
+        .scope = scope,
+        .file = row->file,
+        .line = row->line,
+        .column_miss = kept_column(writer, row->column) << 2 | (uint32_t)miss,
+    };
+    return add_interval(writer, range, &interval, error);
+}
+
+enum err index_writer_stretch(struct index_writer *writer, struct pc_range range, uint32_t scope,
+                              const struct index_place *row, enum symbol_miss miss,
+                              struct error *error) {
+    if (scope == 0)
+        return error_set(error, ERR_INVALID, "an interval of no scope");
+    return index_writer_add_stretch(writer, range, scope, row, miss, error);
+}
+
 uint64_t index_writer_interval_count(const struct index_writer *writer) {
     return writer->interval_count;
 }
 
 uint64_t index_writer_location_count(const struct index_writer *writer) {
-    return writer->locations.count;
+    return writer->scopes.count;
 }

@@ -22,6 +22,9 @@ enum err index_writer_new(uint64_t size_max, struct index_writer **ret_writer, s
 void index_writer_free(struct index_writer *writer);
 DEFINE_CLEANUP(index_writer, struct index_writer, index_writer_free)
 
+/* Before anything else: columns are taken as unknown, which makes a smaller index. */
+void index_writer_leave_out_columns(struct index_writer *writer);
+
 /* Everywhere: 0 stands for "none". */
 struct index_function {
     struct span name;
@@ -103,7 +106,8 @@ enum err index_writer_stretch(struct index_writer *writer, struct pc_range range
 enum err index_writer_segment(struct index_writer *writer, const struct index_segment *segment,
                               struct error *error);
 
-/* How much there is so far, holes and joined intervals not counted. */
+/* How much there is so far, holes and joined intervals not counted. Locations are scopes: functions
+ * and inlined copies, each by the place of its call. */
 uint64_t index_writer_interval_count(const struct index_writer *writer);
 uint64_t index_writer_location_count(const struct index_writer *writer);
 

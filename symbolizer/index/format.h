@@ -3,7 +3,8 @@
  * reads it.
  *
  * Version history
- *   1   the first one
+ *   1   flat arrays of intervals, locations, functions and strings
+ *   2   packed blocks; a leaf's line stands with its interval; files split at the last '/'
  *
  * A reader accepts its own version only: an index is derived from the uploaded files and is built
  * again when the version changes.
@@ -16,114 +17,191 @@
  *   sections      in the order of the table. Each starts at the next multiple of 8; the bytes
  *                 between are zero. The file ends with the last byte of the last section.
  *
- * All numbers are little-endian. A section is an array of `count` records of one size, so its size
- * is count times the size of the record. Reserved fields are zero, and a reader refuses others.
- * Checksums are CRC-32 (ISO 3309, as in zlib): a section's is over its `size` bytes; the header's
- * is over header and section table with the header's checksum taken as zero.
+ * All numbers are little-endian. A section of fixed records is `count` records of one size, so its
+ * size is count times that. A packed section (intervals, scopes, functions, files) is blocks of
+ * bytes, one after another in ascending order without a gap, then FORMAT_TAIL zero bytes, so that a
+ * load of eight bytes never leaves it; its count is that of the records in the blocks, and the
+ * section before it holds for each block its first byte's offset in the section, plus one.
+ * Reserved fields are zero, and a reader refuses others. Checksums are CRC-32 (ISO 3309, as in
+ * zlib): a section's is over its `size` bytes; the header's is over header and section table with
+ * the header's checksum taken as zero.
  *
- * References by number (functions, locations, strings) start at 1; 0 means none.
+ * Bits: bit k of a run of bits is bit k % 8 (0 the lowest) of byte k / 8. A field of w bits at bit
+ * k has its lowest bit at k. Fields follow each other without padding; what is left of a block's
+ * last byte is zero. A width may be 0, then the field is 0 and takes no room. A width is the
+ * smallest that holds all values of the block unless it says otherwise.
  *
- * From an address to a value
+ * References by number (scopes, functions, files, directories) start at 1; 0 means none.
  *
- *   blocks     Disjoint stretches [base, end) of addresses in ascending order. An address in none
- *              of them is a miss. A block holds the intervals whose begin is less than 4 GiB above
- *              its base, so that a begin is 32 bits and a file may span all of 64 bits.
- *   intervals  `begin` is relative to the base of the block and ascends strictly within it; the
- *              first is 0. An interval reaches to the begin of the next, the last one to the end
- *              of the block. A hole inside a block is an interval of its own, whose miss is
- *              SYMBOL_MISS_NO_RANGE.
- *   buckets    A table of the top bits of `begin`, so that a search reads one entry and then some
- *              eight intervals. bucket[k] is the position, within its block, of the first interval
- *              whose begin >> bucket_shift is at least k, or the block's count when there is none.
- *              A block has (last begin >> bucket_shift) + 2 of them, or none when its intervals
- *              are at most FORMAT_BUCKETLESS_MAX: then the search goes over all.
+ * From an address to an interval
  *
- * The value of an interval holds the miss in its top two bits (FORMAT_VALUE_*) and the number of a
- * location in the others. A hole has no location; an interval without a miss has one.
+ *   stretches  Disjoint [base, end) of addresses in ascending order; an address in none of them is
+ *              a miss. A stretch is cut into blocks of 1 << block_shift units, each of
+ *              1 << unit_shift bytes, whatever lies in them: the number of an address's block is
+ *              computed. Every interval begins at a whole unit above the base.
+ *   interval_offsets
+ *              For each block of each stretch, stretches in order: where it is in `intervals`, plus
+ *              one, or 0 when nothing in it is covered.
+ *   intervals  A block holds what begins inside it, and at its begin what reaches into it, as a
+ *              record of its own; so the first record begins at 0, and every record reaches to the
+ *              next, or to the end of the block or stretch. Holes are records. struct
+ *              format_interval_block, then
+ *                marks   one bit per record, up to a whole byte: is its scope another than that of
+ *                        the record before (the first: yes)? Such records start a run.
+ *                upper   The begins, in units above the block's, as in Elias and Fano's code: for
+ *                        record i with begin b, bit (b >> low_bits) + i is set; the others of the
+ *                        record_count + (1 << (block_shift - low_bits)) bits are clear. Up to a
+ *                        whole byte. The number of set bits before the k-th clear one is how many
+ *                        records begin below (k + 1) << low_bits.
+ *                low     low_bits per record: the lower bits of the begins
+ *                rows    per record, line code (line_bits) and column (column_bits)
+ *                scopes  scope_bits per run: 0 for a hole, else the scope minus scope_base plus one
+ *                exceptions  if there are any: 6 bits each for two widths; then per exception, in
+ *                        ascending order of records: the record's position in the block (as many
+ *                        bits as record_count - 1 has), its miss (2 bits, enum symbol_miss), file
+ *                        (first width), line (second width)
  *
- * From a location to frames
+ * A line code says in which file and line a frame of a known function is: 0 that neither is known
+ * (for an interval: SYMBOL_MISS_NO_LINE); with all bits set, that an exception tells; any other is
+ * the function's line plus the code minus 1, in the function's file. line_bits is what makes the
+ * block smallest; a code of no bits counts as all bits set.
  *
- *   locations  One frame: function, file, line and column of what executes, and the location of
- *              the caller that it was inlined into (parent). A parent has a smaller number and a
- *              depth that is smaller by one, which rules out cycles; the outermost frame has depth
- *              1 and no parent.
- *   functions  Name, declaration and origin. Copies inlined at several places share one function.
- *   string_ends, string_bytes
- *              String n is the bytes from string_ends[n - 2] (0 for n = 1) to string_ends[n - 1].
- *              Strings follow each other without anything between; they may hold any byte. Names,
- *              paths and binary ids are strings.
+ * From an interval to frames
+ *
+ *   scopes     Who executes, and why: a function, and the scope and place that it was inlined into
+ *              (the parent; none for a function's own code). A parent has a smaller number, which
+ *              rules out cycles. Blocks of FORMAT_BLOCK_RECORDS scopes: struct format_scope_block,
+ *              then per scope: function minus function_base, distance down to the parent (0: none),
+ *              line code and column of the call in the parent's function. Then, if any bit of
+ *              entry_mask is set: 64 bits of the lowest entry pc, 7 bits for a width; for each
+scope
+ *              in entry_mask its entry pc minus the lowest. Then exceptions as above, without miss,
+ *              with 6 bits of position.
+ *              All scopes inlined into one function have neighbouring numbers, whatever else lies
+ *              around their code, since a block of intervals needs bits for the spread of its
+ *              scopes; functions follow each other by entry pc.
+ *   functions  In the order in which scopes first name them. Blocks of FORMAT_BLOCK_RECORDS: struct
+ *              format_function_block, then per function: where its name ends in name_bytes minus
+ *              name_base (a name begins where the one before ends, the first of a block at
+ *              name_base), file minus file_base, line, attributes (FORMAT_ATTRIBUTE_*) minus
+ *              attribute_base. File and line are where the function is declared; where that is not
+ *              known, the attributes say so, and they are those that suit its line codes best.
+ *   files      Blocks of FORMAT_BLOCK_RECORDS: struct format_file_block, then per file: where it
+ *              ends in path_bytes minus path_base (begins as for names), directory minus
+ *              directory_base. A path is the directory's bytes and the file's.
+ *   directory_ends, directory_bytes
+ *              Directory n is the bytes from directory_ends[n - 2] (0 for n = 1) to
+ *              directory_ends[n - 1]. A path has a directory only if FORMAT_JOINED_PATH_MAX holds
+it
+ *              and another path has the same; so all others are there in one piece.
+ *
+ * Why so. Measured on intervals of libc, libpython, libjvm and ceph-osd (Debian's -dbg files):
+ *   - A leaf's line in its interval instead of behind a number of a shared location: locations
+ *     repeat in a fifth of the intervals only, and a number costs as many bits as a line code.
+ *   - Fixed widths inside a block: any record is read without those before it. Deltas would take a
+ *     quarter less for lines, and make a lookup read on average half a block.
+ *   - Blocks cut by address: no search for the block, 0.3 bits an interval for finding it; begins
+ *     take 5.1 bits each, 10 when stored as offsets.
+ *   - Runs of scopes: 2.3 instead of 6.6 bits an interval in C, 11 instead of 13 in C++.
+ *   - Scopes numbered by function: 11 instead of 15 bits an interval on ceph-osd, whose cold parts
+ *     lie far from their functions.
+ *   - Names in one piece: two thirds of a C++ index; front-coded they would be half as large, but
+ *     each name of each frame would have to be put together.
  *
  * A worked example. The binary has build ID 0badc0de, machine 62 (x86-64), one PT_LOAD of 0x1000
  * bytes at 0x400000 that is readable and executable. `main` lies at [0x401000, 0x401010) and is
  * declared in a.c:3. The first eight bytes come from line 4, column 5; the others are `twice`,
  * declared in a.h:1, inlined at a.c:5 column 9, running a.h:2 column 0. A symbol `_fini` answers
- * for [0x401020, 0x401024) without a line.
+ * for [0x401020, 0x401024) without a line. Tuples are rows, their fields in the order given above;
+ * the scopes' rows are followed by the lowest entry pc 0x401000, width 6, and 0 and 0x20.
  *
- *   0000: 53 59 4d 49 4e 44 45 58                          header: magic
- *   0008: 01 00 00 00 0a 00 00 00                          version 1, 10 sections
- *   0010: fc 02 00 00 00 00 00 00                          file_size 764
- *   0018: 00 00 00 00 cf 69 1b b9                          reserved, checksum
- *   0020: 01 00 00 00 50 d7 de 5d 60 01 00 00 00 00 00 00  kind 1 summary: checksum, offset
- *   0030: 40 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 64, count 1
- *   0040: 02 00 00 00 2b 80 e3 8c a0 01 00 00 00 00 00 00  kind 2 ids: checksum, offset
- *   0050: 08 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 8, count 1
- *   0060: 03 00 00 00 9f dc dd fc a8 01 00 00 00 00 00 00  kind 3 segments: checksum, offset
+ *   0000: 53 59 4d 49 4e 44 45 58                         header: magic
+ *   0008: 02 00 00 00 10 00 00 00                         version 2, 16 sections
+ *   0010: 7e 03 00 00 00 00 00 00                         file_size 894
+ *   0018: 00 00 00 00 36 ed 74 1d                         reserved, checksum
+ *   0020: 01 00 00 00 e9 75 f1 e1 20 02 00 00 00 00 00 00  kind 1 summary
+ *   0030: 48 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 72, count 1
+ *   0040: 02 00 00 00 9a 24 df b0 68 02 00 00 00 00 00 00  kind 2 ids
+ *   0050: 0a 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 10, count 1
+ *   0060: 03 00 00 00 9f dc dd fc 78 02 00 00 00 00 00 00  kind 3 segments
  *   0070: 28 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 40, count 1
- *   0080: 04 00 00 00 28 02 68 92 d0 01 00 00 00 00 00 00  kind 4 blocks: checksum, offset
- *   0090: 28 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 40, count 1
- *   00a0: 05 00 00 00 00 00 00 00 f8 01 00 00 00 00 00 00  kind 5 buckets: checksum, offset
- *   00b0: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00  size 0, count 0
- *   00c0: 06 00 00 00 7c 92 02 c6 f8 01 00 00 00 00 00 00  kind 6 intervals: checksum, offset
- *   00d0: 20 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00  size 32, count 4
- *   00e0: 07 00 00 00 42 4e 18 b6 18 02 00 00 00 00 00 00  kind 7 locations: checksum, offset
- *   00f0: 50 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00  size 80, count 4
- *   0100: 08 00 00 00 96 62 10 7d 68 02 00 00 00 00 00 00  kind 8 functions: checksum, offset
- *   0110: 48 00 00 00 00 00 00 00 03 00 00 00 00 00 00 00  size 72, count 3
- *   0120: 09 00 00 00 14 83 e5 c0 b0 02 00 00 00 00 00 00  kind 9 string_ends: checksum, offset
- *   0130: 30 00 00 00 00 00 00 00 06 00 00 00 00 00 00 00  size 48, count 6
- *   0140: 0a 00 00 00 8e a9 7a 33 e0 02 00 00 00 00 00 00  kind 10 string_bytes: checksum, offset
- *   0150: 1c 00 00 00 00 00 00 00 1c 00 00 00 00 00 00 00  size 28, count 28
- *   0160: 3e 00 15 00 00 00 00 00                          summary: machine 62, contents 0x15
- *   0168: 02 00 00 00 00 00 00 00                          function_count 2
- *   0170: 01 00 00 00 00 00 00 00                          inlined_count 1
- *   0178: 03 00 00 00 00 00 00 00                          line_row_count 3
- *   0180: 03 00 00 00 00 00 00 00                          interval_count 3 (the hole is not one)
- *   0188: 00 00 00 00 00 00 00 00                          damage_count 0
- *   0190: 24 00 00 00 00 00 00 00                          executable_bytes 36
- *   0198: 14 00 00 00 00 00 00 00                          covered_bytes 20
- *   01a0: 01 00 00 00 06 00 00 00                          id: kind 1 (gnu), string 6
- *   01a8: 00 00 00 00 00 00 00 00 00 00 40 00 00 00 00 00  segment: offset, address
- *   01b8: 00 10 00 00 00 00 00 00 00 10 00 00 00 00 00 00  file_size, memory_size
- *   01c8: 05 00 00 00 00 00 00 00                          flags PF_R | PF_X
- *   01d0: 00 10 40 00 00 00 00 00 24 10 40 00 00 00 00 00  block: base 0x401000, end 0x401024
- *   01e0: 00 00 00 00 04 00 00 00                          intervals from 0, 4 of them
- *   01e8: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00  no buckets
- *   01f8: 00 00 00 00 01 00 00 00                          interval 0x401000: location 1
- *   0200: 08 00 00 00 03 00 00 00                          interval 0x401008: location 3
- *   0208: 10 00 00 00 00 00 00 40                          interval 0x401010: a hole
- *   0210: 20 00 00 00 04 00 00 80                          interval 0x401020: location 4, no line
- *   0218: 01 00 00 00 01 00 00 00                          location 1: function 1, file 1
- *   0220: 04 00 00 00 00 00 00 00 00 50 00 00              line 4, no parent, column 5, depth 1
- *   022c: 01 00 00 00 01 00 00 00                          location 2: function 1, file 1
- *   0234: 05 00 00 00 00 00 00 00 00 90 00 00              line 5, no parent, column 9, depth 1
- *   0240: 02 00 00 00 02 00 00 00                          location 3: function 2, file 2
- *   0248: 02 00 00 00 02 00 00 00 01 00 00 00              line 2, parent 2, depth 2
- *   0254: 03 00 00 00 00 00 00 00                          location 4: function 3, no file
- *   025c: 00 00 00 00 00 00 00 00 00 00 00 00              no line, no parent, depth 1
- *   0268: 00 10 40 00 00 00 00 00                          function 1: entry_pc 0x401000
- *   0270: 03 00 00 00 01 00 00 00 03 00 00 00 00 00 01 01  main, a.c:3, DWARF, entry_pc is known
- *   0280: 00 00 00 00 00 00 00 00                          function 2: no entry_pc
- *   0288: 04 00 00 00 02 00 00 00 01 00 00 00 00 00 01 00  twice, a.h:1, DWARF
- *   0298: 20 10 40 00 00 00 00 00                          function 3: entry_pc 0x401020
- *   02a0: 05 00 00 00 00 00 00 00 00 00 00 00 00 00 03 01  _fini, symtab, entry_pc is known
- *   02b0: 03 00 00 00 00 00 00 00                          string a.c ends at 3
- *   02b8: 06 00 00 00 00 00 00 00                          string a.h ends at 6
- *   02c0: 0a 00 00 00 00 00 00 00                          string main ends at 10
- *   02c8: 0f 00 00 00 00 00 00 00                          string twice ends at 15
- *   02d0: 14 00 00 00 00 00 00 00                          string _fini ends at 20
- *   02d8: 1c 00 00 00 00 00 00 00                          string 0badc0de ends at 28
- *   02e0: 61 2e 63 61 2e 68 6d 61 69 6e 74 77 69 63 65 5f  a.c a.h main twice _
- *   02f0: 66 69 6e 69 30 62 61 64 63 30 64 65              fini 0badc0de
+ *   0080: 04 00 00 00 2f b4 7b df a0 02 00 00 00 00 00 00  kind 4 stretches
+ *   0090: 20 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 32, count 1
+ *   00a0: 05 00 00 00 79 b8 f8 99 c0 02 00 00 00 00 00 00  kind 5 interval_offsets
+ *   00b0: 04 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 4, count 1
+ *   00c0: 06 00 00 00 3e f1 0c 11 c8 02 00 00 00 00 00 00  kind 6 intervals
+ *   00d0: 1c 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00  size 28, count 4
+ *   00e0: 07 00 00 00 79 b8 f8 99 e8 02 00 00 00 00 00 00  kind 7 scope_offsets
+ *   00f0: 04 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 4, count 1
+ *   0100: 08 00 00 00 96 82 52 33 f0 02 00 00 00 00 00 00  kind 8 scopes
+ *   0110: 28 00 00 00 00 00 00 00 03 00 00 00 00 00 00 00  size 40, count 3
+ *   0120: 09 00 00 00 79 b8 f8 99 18 03 00 00 00 00 00 00  kind 9 function_offsets
+ *   0130: 04 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 4, count 1
+ *   0140: 0a 00 00 00 d1 9c a8 5c 20 03 00 00 00 00 00 00  kind 10 functions
+ *   0150: 21 00 00 00 00 00 00 00 03 00 00 00 00 00 00 00  size 33, count 3
+ *   0160: 0b 00 00 00 79 b8 f8 99 48 03 00 00 00 00 00 00  kind 11 file_offsets
+ *   0170: 04 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 4, count 1
+ *   0180: 0c 00 00 00 52 be fe fc 50 03 00 00 00 00 00 00  kind 12 files
+ *   0190: 17 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00  size 23, count 2
+ *   01a0: 0d 00 00 00 00 00 00 00 68 03 00 00 00 00 00 00  kind 13 directory_ends
+ *   01b0: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00  size 0, count 0
+ *   01c0: 0e 00 00 00 00 00 00 00 68 03 00 00 00 00 00 00  kind 14 directory_bytes
+ *   01d0: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00  size 0, count 0
+ *   01e0: 0f 00 00 00 85 f5 73 24 68 03 00 00 00 00 00 00  kind 15 path_bytes
+ *   01f0: 06 00 00 00 00 00 00 00 06 00 00 00 00 00 00 00  size 6, count 6
+ *   0200: 10 00 00 00 89 09 1b e4 70 03 00 00 00 00 00 00  kind 16 name_bytes
+ *   0210: 0e 00 00 00 00 00 00 00 0e 00 00 00 00 00 00 00  size 14, count 14
+ *   0220: 3e 00 15 00 00 00 00 00                         summary: machine 62, contents 0x15
+ *   0228: 02 00 00 00 00 00 00 00                         function_count 2
+ *   0230: 01 00 00 00 00 00 00 00                         inlined_count 1
+ *   0238: 03 00 00 00 00 00 00 00                         line_row_count 3
+ *   0240: 03 00 00 00 00 00 00 00                         interval_count 3 (the hole is not one)
+ *   0248: 03 00 00 00 00 00 00 00                         location_count 3
+ *   0250: 00 00 00 00 00 00 00 00                         damage_count 0
+ *   0258: 24 00 00 00 00 00 00 00                         executable_bytes 36
+ *   0260: 14 00 00 00 00 00 00 00                         covered_bytes 20
+ *   0268: 01 08 30 62 61 64 63 30 64 65                   id: kind 1 (gnu), 8 bytes
+ *   0272: 00 00 00 00 00 00
+ *   0278: 00 00 00 00 00 00 00 00 00 00 40 00 00 00 00 00  segment: offset, address
+ *   0288: 00 10 00 00 00 00 00 00 00 10 00 00 00 00 00 00  file_size, memory_size
+ *   0298: 05 00 00 00 00 00 00 00                         flags PF_R | PF_X
+ *   02a0: 00 10 40 00 00 00 00 00 24 10 40 00 00 00 00 00  stretch: base 0x401000, end 0x401024
+ *   02b0: 00 00 00 00 01 00 00 00                         blocks from 0, 1 of them
+ *   02b8: 06 03 00 00 00 00 00 00                         of 64 units of 8 bytes
+ *   02c0: 01 00 00 00                                     its block is at 0
+ *   02c4: 00 00 00 00
+ *   02c8: 01 00 00 00 04 00 00 00                         scope_base 1, 4 records, no exception
+ *   02d0: 04 02 02 03                                     bits: low 4, scope 2, line 2, column 3
+ *   02d4: 0f 0f                                           marks 1 1 1 1; upper 1 1 1 1 0 0 0 0
+ *   02d6: 10 42                                           low 0, 1, 2, 4
+ *   02d8: 56 00 90 0c  (2, 5) (2, 0) (0, 0) (0, 0); scopes 1 2 0 3
+ *   02dc: 00 00 00 00 00 00 00 00                         tail
+ *   02e4: 00 00 00 00
+ *   02e8: 01 00 00 00
+ *   02ec: 00 00 00 00
+ *   02f0: 05 00 00 00 00 00 00 00                         entry_mask: scopes 1 and 3
+ *   02f8: 01 00 00 00                                     function_base 1
+ *   02fc: 02 01 03 04 00                                  bits: 2, 1, 3, 4; no exception
+ *   0301: 00 74 29 00 00 04 10 00 00 00 00 80 01 00 01    (0, 0, 0, 0) (1, 1, 3, 9) (2, 0, 0, 0);
+ *   0310: 00 00 00 00 00 00 00 00                         tail
+ *   0318: 01 00 00 00
+ *   031c: 00 00 00 00
+ *   0320: 00 00 00 00 00 00 00 00                         name_base 0
+ *   0328: 00 00 00 00 04 00 00 00                         file_base 0, attribute_base 4
+ *   0330: 04 02 02 04                                     bits: 4, 2, 2, 4
+ *   0334: d4 90 06 0e 0b                                  (4, 1, 3, 0) (9, 2, 1, 0) (14, 0, 0, 11)
+ *   0339: 00 00 00 00 00 00 00 00                         tail
+ *   0341: 00 00 00 00 00 00 00
+ *   0348: 01 00 00 00
+ *   034c: 00 00 00 00
+ *   0350: 00 00 00 00 00 00 00 00                         path_base 0
+ *   0358: 00 00 00 00 03 00                               directory_base 0; bits: 3, 0
+ *   035e: 33                                              (3, 0) (6, 0)
+ *   035f: 00 00 00 00 00 00 00 00                         tail
+ *   0367: 00
+ *   0368: 61 2e 63 61 2e 68                               a.c a.h
+ *   036e: 00 00
+ *   0370: 6d 61 69 6e 74 77 69 63 65 5f 66 69 6e 69       main twice _fini
  */
 #pragma once
 
@@ -135,6 +213,7 @@
 #define FORMAT_MAGIC "SYMINDEX"
 #define FORMAT_MAGIC_SIZE 8
 #define FORMAT_ALIGNMENT 8
+#define FORMAT_TAIL 8
 
 struct format_header {
     char magic[FORMAT_MAGIC_SIZE];
@@ -147,18 +226,24 @@ struct format_header {
 _Static_assert(sizeof(struct format_header) == 32, "the header is 32 bytes");
 
 enum format_section_kind {
-    FORMAT_SUMMARY = 1,      /* struct format_summary, exactly one */
-    FORMAT_IDS = 2,          /* struct format_id, at most INDEX_ID_MAX */
-    FORMAT_SEGMENTS = 3,     /* struct format_segment */
-    FORMAT_BLOCKS = 4,       /* struct format_block */
-    FORMAT_BUCKETS = 5,      /* uint32_t */
-    FORMAT_INTERVALS = 6,    /* struct format_interval */
-    FORMAT_LOCATIONS = 7,    /* struct format_location */
-    FORMAT_FUNCTIONS = 8,    /* struct format_function */
-    FORMAT_STRING_ENDS = 9,  /* uint64_t */
-    FORMAT_STRING_BYTES = 10 /* bytes */
+    FORMAT_SUMMARY = 1,          /* struct format_summary, exactly one */
+    FORMAT_IDS = 2,              /* per id: kind (1 byte), size (1 byte), text */
+    FORMAT_SEGMENTS = 3,         /* struct format_segment */
+    FORMAT_STRETCHES = 4,        /* struct format_stretch */
+    FORMAT_INTERVAL_OFFSETS = 5, /* uint32_t */
+    FORMAT_INTERVALS = 6,        /* packed */
+    FORMAT_SCOPE_OFFSETS = 7,    /* uint32_t */
+    FORMAT_SCOPES = 8,           /* packed */
+    FORMAT_FUNCTION_OFFSETS = 9, /* uint32_t */
+    FORMAT_FUNCTIONS = 10,       /* packed */
+    FORMAT_FILE_OFFSETS = 11,    /* uint32_t */
+    FORMAT_FILES = 12,           /* packed */
+    FORMAT_DIRECTORY_ENDS = 13,  /* uint32_t */
+    FORMAT_DIRECTORY_BYTES = 14, /* bytes */
+    FORMAT_PATH_BYTES = 15,      /* bytes */
+    FORMAT_NAME_BYTES = 16       /* bytes */
 };
-#define FORMAT_SECTION_COUNT 10
+#define FORMAT_SECTION_COUNT 16
 
 struct format_section {
     uint32_t kind;
@@ -175,7 +260,8 @@ enum format_contents {
     FORMAT_HAS_SYMTAB = 1u << 2,
     FORMAT_HAS_DYNSYM = 1u << 3,
     FORMAT_EXTENTS_EXACT = 1u << 4,
-    FORMAT_CONTENTS_ALL = (1u << 5) - 1,
+    FORMAT_WITHOUT_COLUMNS = 1u << 5,
+    FORMAT_CONTENTS_ALL = (1u << 6) - 1,
 };
 
 /* As struct index_summary. */
@@ -186,18 +272,13 @@ struct format_summary {
     uint64_t function_count;
     uint64_t inlined_count;
     uint64_t line_row_count;
-    uint64_t interval_count; /* holes not counted */
+    uint64_t interval_count; /* holes not counted, each interval once */
+    uint64_t location_count; /* scopes that were given to the writer */
     uint64_t damage_count;
     uint64_t executable_bytes;
     uint64_t covered_bytes;
 };
-_Static_assert(sizeof(struct format_summary) == 64, "the summary is 64 bytes");
-
-struct format_id {
-    uint32_t kind; /* enum binary_id_kind */
-    uint32_t text; /* string */
-};
-_Static_assert(sizeof(struct format_id) == 8, "an id is 8 bytes");
+_Static_assert(sizeof(struct format_summary) == 72, "the summary is 72 bytes");
 
 /* As struct index_segment. */
 struct format_segment {
@@ -210,54 +291,81 @@ struct format_segment {
 };
 _Static_assert(sizeof(struct format_segment) == 40, "a segment is 40 bytes");
 
-struct format_block {
+struct format_stretch {
     uint64_t base;
     uint64_t end;
-    uint32_t interval_first; /* position in the section of intervals */
-    uint32_t interval_count; /* at least one */
-    uint32_t bucket_first;   /* position in the section of buckets */
-    uint32_t bucket_count;
-    uint32_t bucket_shift; /* less than 32; 0 when there are no buckets */
-    uint32_t reserved;
+    uint32_t block_first; /* position in interval_offsets */
+    uint32_t block_count; /* up to the one that holds the byte before end */
+    uint8_t block_shift;  /* block_shift + unit_shift is less than 64 */
+    uint8_t unit_shift;
+    uint8_t reserved[6];
 };
-_Static_assert(sizeof(struct format_block) == 40, "a block is 40 bytes");
+_Static_assert(sizeof(struct format_stretch) == 32, "a stretch is 32 bytes");
 
-#define FORMAT_BUCKETLESS_MAX 16
-
-struct format_interval {
-    uint32_t begin;
-    uint32_t value;
+struct format_interval_block {
+    uint32_t scope_base;
+    uint16_t record_count; /* at least one */
+    uint16_t exception_count;
+    uint8_t low_bits; /* at most block_shift, FORMAT_LOW_BITS_MAX */
+    uint8_t scope_bits;
+    uint8_t line_bits;
+    uint8_t column_bits;
 };
-_Static_assert(sizeof(struct format_interval) == 8, "an interval is 8 bytes");
+_Static_assert(sizeof(struct format_interval_block) == 12,
+               "an interval block starts with 12 bytes");
 
-#define FORMAT_LOCATION_MAX ((1u << 30) - 1)
-#define FORMAT_VALUE_NONE 0u              /* SYMBOL_MISS_NONE */
-#define FORMAT_VALUE_HOLE (1u << 30)      /* SYMBOL_MISS_NO_RANGE */
-#define FORMAT_VALUE_NO_LINE (2u << 30)   /* SYMBOL_MISS_NO_LINE */
-#define FORMAT_VALUE_NO_INLINE (3u << 30) /* SYMBOL_MISS_INLINE_UNAVAILABLE */
-#define FORMAT_VALUE_MISS_MASK (3u << 30)
+/* What a load of eight bytes holds of a field that starts within its first byte. */
+#define FORMAT_LOW_BITS_MAX 57
+/* block_shift - low_bits at most: what an upper part can have of clear bits. */
+#define FORMAT_UPPER_SHIFT_MAX 17
 
-struct format_location {
-    uint32_t function;
-    uint32_t file; /* string */
-    uint32_t line;
-    uint32_t parent;
-    uint32_t column_depth; /* column << 12 | depth - 1 */
+#define FORMAT_BLOCK_RECORDS 64
+
+struct format_scope_block {
+    uint64_t entry_mask; /* bit i: the scope at position i has an entry pc */
+    uint32_t function_base;
+    uint8_t function_bits;
+    uint8_t parent_bits;
+    uint8_t line_bits;
+    uint8_t column_bits;
+    uint8_t exception_count;
+} __attribute__((packed));
+_Static_assert(sizeof(struct format_scope_block) == 17, "a scope block starts with 17 bytes");
+
+struct format_function_block {
+    uint64_t name_base;
+    uint32_t file_base;
+    uint32_t attribute_base;
+    uint8_t end_bits; /* at most 57 */
+    uint8_t file_bits;
+    uint8_t line_bits;
+    uint8_t attribute_bits;
+} __attribute__((packed));
+_Static_assert(sizeof(struct format_function_block) == 20, "a function block starts with 20 bytes");
+
+/* The rarer and the larger, the higher: a block's width is that of its largest. */
+enum format_attributes {
+    FORMAT_ATTRIBUTE_NO_START_FILE = 1u << 0,
+    FORMAT_ATTRIBUTE_NO_START_LINE = 1u << 1,
+    FORMAT_ATTRIBUTE_ORIGIN_SHIFT = 2, /* enum symbol_origin */
+    FORMAT_ATTRIBUTE_ORIGIN_MASK = 7,
+    FORMAT_ATTRIBUTE_FLAGS_SHIFT = 5, /* of enum symbol_flags */
 };
-_Static_assert(sizeof(struct format_location) == 20, "a location is 20 bytes");
+#define FORMAT_FLAGS_MAX UINT16_MAX
 
-#define FORMAT_DEPTH_BITS 12
-_Static_assert(FRAME_COUNT_MAX == 1 << FORMAT_DEPTH_BITS, "a depth bounds the walk of its chain");
+struct format_file_block {
+    uint64_t path_base;
+    uint32_t directory_base;
+    uint8_t end_bits; /* at most 57 */
+    uint8_t directory_bits;
+} __attribute__((packed));
+_Static_assert(sizeof(struct format_file_block) == 14, "a file block starts with 14 bytes");
+
+#define FORMAT_JOINED_PATH_MAX 4096
+
 /* A larger column is kept as 0, which means unknown. */
-#define FORMAT_COLUMN_MAX ((1u << (32 - FORMAT_DEPTH_BITS)) - 1)
+#define FORMAT_COLUMN_MAX ((1u << 20) - 1)
 
-struct format_function {
-    uint64_t entry_pc;   /* 0 unless has_entry_pc */
-    uint32_t name;       /* string */
-    uint32_t start_file; /* string */
-    uint32_t start_line;
-    uint16_t flags; /* of enum symbol_flags */
-    uint8_t origin; /* enum symbol_origin */
-    uint8_t has_entry_pc;
-};
-_Static_assert(sizeof(struct format_function) == 24, "a function is 24 bytes");
+/* Sections that are referred to by 32-bit offsets stay below this. */
+#define FORMAT_PACKED_SIZE_MAX (UINT32_MAX - 64)
+#define FORMAT_RECORD_MAX ((1u << 30) - 1)

@@ -9,33 +9,42 @@
 
 _Static_assert(sizeof(FORMAT_MAGIC) - 1 == FORMAT_MAGIC_SIZE, "the magic fills its field");
 
+static const struct section_shape {
+    const char *name;
+    uint8_t record_size; /* 0: records differ in size */
+    bool is_packed;
+} shapes[FORMAT_SECTION_COUNT + 1] = {
+    [FORMAT_SUMMARY] = {"summary", sizeof(struct format_summary), false},
+    [FORMAT_IDS] = {"ids", 0, false},
+    [FORMAT_SEGMENTS] = {"segments", sizeof(struct format_segment), false},
+    [FORMAT_STRETCHES] = {"stretches", sizeof(struct format_stretch), false},
+    [FORMAT_INTERVAL_OFFSETS] = {"interval_offsets", sizeof(uint32_t), false},
+    [FORMAT_INTERVALS] = {"intervals", 0, true},
+    [FORMAT_SCOPE_OFFSETS] = {"scope_offsets", sizeof(uint32_t), false},
+    [FORMAT_SCOPES] = {"scopes", 0, true},
+    [FORMAT_FUNCTION_OFFSETS] = {"function_offsets", sizeof(uint32_t), false},
+    [FORMAT_FUNCTIONS] = {"functions", 0, true},
+    [FORMAT_FILE_OFFSETS] = {"file_offsets", sizeof(uint32_t), false},
+    [FORMAT_FILES] = {"files", 0, true},
+    [FORMAT_DIRECTORY_ENDS] = {"directory_ends", sizeof(uint32_t), false},
+    [FORMAT_DIRECTORY_BYTES] = {"directory_bytes", 1, false},
+    [FORMAT_PATH_BYTES] = {"path_bytes", 1, false},
+    [FORMAT_NAME_BYTES] = {"name_bytes", 1, false},
+};
+
 const char *index_section_name(enum format_section_kind kind) {
-    static const char *const names[FORMAT_SECTION_COUNT + 1] = {
-        [FORMAT_SUMMARY] = "summary",         [FORMAT_IDS] = "ids",
-        [FORMAT_SEGMENTS] = "segments",       [FORMAT_BLOCKS] = "blocks",
-        [FORMAT_BUCKETS] = "buckets",         [FORMAT_INTERVALS] = "intervals",
-        [FORMAT_LOCATIONS] = "locations",     [FORMAT_FUNCTIONS] = "functions",
-        [FORMAT_STRING_ENDS] = "string_ends", [FORMAT_STRING_BYTES] = "string_bytes",
-    };
     assert(kind >= 1 && kind <= FORMAT_SECTION_COUNT);
-    return names[kind];
+    return shapes[kind].name;
 }
 
 uint64_t index_record_size(enum format_section_kind kind) {
-    static const uint8_t sizes[FORMAT_SECTION_COUNT + 1] = {
-        [FORMAT_SUMMARY] = sizeof(struct format_summary),
-        [FORMAT_IDS] = sizeof(struct format_id),
-        [FORMAT_SEGMENTS] = sizeof(struct format_segment),
-        [FORMAT_BLOCKS] = sizeof(struct format_block),
-        [FORMAT_BUCKETS] = sizeof(uint32_t),
-        [FORMAT_INTERVALS] = sizeof(struct format_interval),
-        [FORMAT_LOCATIONS] = sizeof(struct format_location),
-        [FORMAT_FUNCTIONS] = sizeof(struct format_function),
-        [FORMAT_STRING_ENDS] = sizeof(uint64_t),
-        [FORMAT_STRING_BYTES] = 1,
-    };
     assert(kind >= 1 && kind <= FORMAT_SECTION_COUNT);
-    return sizes[kind];
+    return shapes[kind].record_size;
+}
+
+bool index_section_is_packed(enum format_section_kind kind) {
+    assert(kind >= 1 && kind <= FORMAT_SECTION_COUNT);
+    return shapes[kind].is_packed;
 }
 
 /* What fits the references to the section's records. */
@@ -45,13 +54,22 @@ static uint64_t record_count_max(enum format_section_kind kind) {
         return 1;
     case FORMAT_IDS:
         return INDEX_ID_MAX;
-    case FORMAT_LOCATIONS:
-        return FORMAT_LOCATION_MAX;
-    case FORMAT_STRING_BYTES:
+    case FORMAT_DIRECTORY_BYTES:
+    case FORMAT_PATH_BYTES:
+    case FORMAT_NAME_BYTES:
         return UINT64_MAX;
     default:
         return UINT32_MAX;
     }
+}
+
+static bool section_size_fits(enum format_section_kind kind, uint64_t size, uint64_t count) {
+    if (count > record_count_max(kind))
+        return false;
+    if (index_section_is_packed(kind))
+        return size >= FORMAT_TAIL;
+    uint64_t record_size = index_record_size(kind);
+    return record_size == 0 || (size % record_size == 0 && size / record_size == count);
 }
 
 #define TABLE_SIZE (FORMAT_SECTION_COUNT * sizeof(struct format_section))
@@ -94,8 +112,7 @@ static bool read_section(struct span bytes, enum format_section_kind kind, uint6
         le64toh(entry.offset) != *offset + padding)
         return false;
     *offset += padding;
-    if (size > bytes.size - *offset || count > record_count_max(kind) ||
-        size % index_record_size(kind) != 0 || size / index_record_size(kind) != count)
+    if (size > bytes.size - *offset || !section_size_fits(kind, size, count))
         return false;
     *ret_section = (struct index_section){
         .bytes = (const uint8_t *)bytes.data + *offset,
@@ -107,6 +124,13 @@ static bool read_section(struct span bytes, enum format_section_kind kind, uint6
     return true;
 }
 
+/* Scopes, functions and files: whether there are as many offsets as blocks. */
+static bool blocks_match(const struct index *index, enum format_section_kind kind) {
+    uint64_t count = index->sections[kind].count;
+    return index->sections[kind - 1].count ==
+           (count + FORMAT_BLOCK_RECORDS - 1) / FORMAT_BLOCK_RECORDS;
+}
+
 static enum err read_sections(struct index *index, struct error *error) {
     uint64_t offset = sizeof(struct format_header) + TABLE_SIZE;
     for (unsigned kind = 1; kind <= FORMAT_SECTION_COUNT; kind++) {
@@ -114,9 +138,22 @@ static enum err read_sections(struct index *index, struct error *error) {
             return error_set(error, ERR_MALFORMED, "the symbol index's section %s is misplaced",
                              index_section_name(kind));
     }
+    if (!blocks_match(index, FORMAT_SCOPES) || !blocks_match(index, FORMAT_FUNCTIONS) ||
+        !blocks_match(index, FORMAT_FILES))
+        return error_set(error, ERR_MALFORMED, "the symbol index's sections do not fit each other");
     if (offset != index->bytes.size || index->sections[FORMAT_SUMMARY].count != 1)
         return error_set(error, ERR_MALFORMED, "the symbol index's sections do not fill the file");
     return ERR_OK;
+}
+
+/* Whether to count bits by POPCNT and PDEP. */
+static bool processor_counts_bits(void) {
+#ifdef __x86_64__
+    return __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2");
+#else
+    return false;
+#endif
 }
 
 /* One piece of memory; freeing its first member frees it all. */
@@ -135,6 +172,7 @@ enum err index_open_memory(struct span bytes, struct index **ret_index, struct e
     struct index *index = &allocation->index;
     index->damage_count = &allocation->damage_count;
     index->bytes = bytes;
+    index->popcount_is_fast = processor_counts_bits();
     err = read_sections(index, error);
     if (err) {
         index_free(index);
@@ -187,41 +225,28 @@ uint64_t index_damage_count(const struct index *index) {
     return atomic_load_explicit(index->damage_count, memory_order_relaxed);
 }
 
-bool index_string(const struct index *index, uint32_t number, struct span *ret_text) {
-    const struct index_section *ends = &index->sections[FORMAT_STRING_ENDS];
-    const struct index_section *bytes = &index->sections[FORMAT_STRING_BYTES];
-    if (number == 0) {
-        *ret_text = (struct span){NULL, 0};
-        return true;
-    }
-    if (number > ends->count)
+bool index_take_id(struct span *ids, struct binary_id *ret_id) {
+    struct error error;
+    if (ids->size < 2)
         return false;
-    const uint8_t *end_at = ends->bytes + (uint64_t)(number - 1) * sizeof(uint64_t);
-    uint64_t begin = number == 1 ? 0 : index_load_u64(end_at - sizeof(uint64_t));
-    uint64_t end = index_load_u64(end_at);
-    if (begin > end || end > bytes->size)
+    unsigned kind = (unsigned char)ids->data[0];
+    size_t size = (unsigned char)ids->data[1];
+    if (size > ids->size - 2 || !binary_id_kind_name((enum binary_id_kind)kind) ||
+        binary_id_parse((enum binary_id_kind)kind, span_of(ids->data + 2, size), ret_id, &error))
         return false;
-    *ret_text = span_of(bytes->bytes + begin, end - begin);
+    *ids = span_of(ids->data + 2 + size, ids->size - 2 - size);
     return true;
 }
 
-bool index_read_id(const struct index *index, uint64_t position, struct binary_id *ret_id) {
-    const uint8_t *bytes = index->sections[FORMAT_IDS].bytes + position * sizeof(struct format_id);
-    uint32_t kind = index_load_u32(bytes);
-    struct span text;
-    struct error error;
-    return kind <= INT32_MAX && binary_id_kind_name((enum binary_id_kind)kind) &&
-           index_string(index, index_load_u32(bytes + 4), &text) &&
-           binary_id_parse((enum binary_id_kind)kind, text, ret_id, &error) == ERR_OK;
-}
-
 static void read_ids(const struct index *index, struct index_summary *summary) {
-    uint64_t count = index->sections[FORMAT_IDS].count;
-    for (uint64_t i = 0; i < count && i < INDEX_ID_MAX; i++) {
-        if (index_read_id(index, i, &summary->ids[summary->id_count]))
-            summary->id_count++;
-        else
+    const struct index_section *section = &index->sections[FORMAT_IDS];
+    struct span left = span_of(section->bytes, section->size);
+    while (summary->id_count < section->count && summary->id_count < INDEX_ID_MAX) {
+        if (!index_take_id(&left, &summary->ids[summary->id_count])) {
             index_note_damage(index);
+            return;
+        }
+        summary->id_count++;
     }
 }
 
@@ -235,12 +260,13 @@ void index_summary_read(const struct index *index, struct index_summary *ret_sum
         .has_pclntab = contents & FORMAT_HAS_PCLNTAB,
         .has_symtab = contents & FORMAT_HAS_SYMTAB,
         .has_dynsym = contents & FORMAT_HAS_DYNSYM,
+        .without_columns = contents & FORMAT_WITHOUT_COLUMNS,
         .extents_exact = contents & FORMAT_EXTENTS_EXACT,
         .function_count = le64toh(raw.function_count),
         .inlined_count = le64toh(raw.inlined_count),
         .line_row_count = le64toh(raw.line_row_count),
         .interval_count = le64toh(raw.interval_count),
-        .location_count = index->sections[FORMAT_LOCATIONS].count,
+        .location_count = le64toh(raw.location_count),
         .damage_count = le64toh(raw.damage_count),
         .executable_bytes = le64toh(raw.executable_bytes),
         .covered_bytes = le64toh(raw.covered_bytes),

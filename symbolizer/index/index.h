@@ -17,7 +17,7 @@
 #include "base/symbol.h"
 
 /* The version this build writes. A file of another version is ERR_UNSUPPORTED: rebuild it. */
-#define INDEX_FORMAT_VERSION 1
+#define INDEX_FORMAT_VERSION 2
 
 struct index;
 
@@ -55,6 +55,7 @@ struct index_summary {
     bool has_pclntab;
     bool has_symtab;
     bool has_dynsym;
+    bool without_columns;    /* the index was made to hold none */
     uint64_t function_count; /* functions with code of their own, all origins */
     uint64_t inlined_count;  /* inlined copies */
     uint64_t line_row_count;
@@ -104,8 +105,11 @@ void index_lookup(const struct index *index, const uint64_t *pcs, size_t count,
 /* Walks all intervals in ascending order, holes left out. Start with a zero-initialised position;
  * false at the end. What is damaged is counted and left out. */
 struct index_position {
-    uint64_t block;
-    uint32_t interval;
+    uint32_t stretch;
+    uint32_t block;
+    uint32_t record;
+    uint32_t run;
+    uint64_t upper;
 };
 
 bool index_interval_next(const struct index *index, struct index_position *position,

@@ -1,122 +1,163 @@
-/* From addresses to hits: the block, its bucket, then a binary search over a few intervals. */
+/* From addresses to hits: the stretch, the block by division, the record by its rank. */
 #include "symbolizer/index/index.h"
 #include "symbolizer/index/index_internal.h"
 
-bool index_block_is_sound(const struct index *index, const struct format_block *block) {
-    uint64_t intervals = index->sections[FORMAT_INTERVALS].count;
-    uint64_t buckets = index->sections[FORMAT_BUCKETS].count;
-    return block->base < block->end && block->interval_count > 0 && block->bucket_shift < 32 &&
-           block->bucket_count != 1 && block->interval_first < intervals &&
-           block->interval_count <= intervals - block->interval_first &&
-           block->bucket_first <= buckets && block->bucket_count <= buckets - block->bucket_first;
+/* How set bits are counted and found: by instructions where the processor has them. */
+struct bit_counting {
+    unsigned (*count)(uint64_t word);
+    unsigned (*select)(uint64_t word, unsigned rank);
+};
+
+/* Each pair of functions is inlined into its own copy of the search. */
+#define INLINED static inline __attribute__((always_inline))
+
+/* "Hacker's Delight", section 5-1: sums of neighbours, then of bytes. */
+INLINED uint64_t byte_counts(uint64_t word) {
+    word -= word >> 1 & 0x5555555555555555;
+    word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
+    return (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
 }
 
-/* The block that holds pc; false when none does or it is damaged. */
-static bool find_block(const struct index *index, uint64_t pc, struct format_block *ret_block) {
-    uint64_t low = 0;
-    uint64_t high = index->sections[FORMAT_BLOCKS].count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (index_block(index, middle).base <= pc)
-            low = middle + 1;
-        else
-            high = middle;
+INLINED unsigned count_portably(uint64_t word) {
+    return (unsigned)(byte_counts(word) * 0x0101010101010101 >> 56);
+}
+
+/* The position of the set bit that has `rank` set bits below it; the word has more than that. */
+INLINED unsigned select_portably(uint64_t word, unsigned rank) {
+    uint64_t sums = byte_counts(word) * 0x0101010101010101;
+    unsigned at = 0;
+    while ((sums >> at & 0xff) <= rank)
+        at += 8;
+    rank -= at ? (unsigned)(sums >> (at - 8) & 0xff) : 0;
+    for (uint64_t rest = word >> at;; rest >>= 1, at++) {
+        if ((rest & 1) && rank-- == 0)
+            return at;
     }
-    if (low == 0)
-        return false;
-    struct format_block block = index_block(index, low - 1);
-    if (pc >= block.end)
-        return false;
-    if (!index_block_is_sound(index, &block)) {
-        index_note_damage(index);
-        return false;
+}
+
+/* Where the clear bit with `rank` clear bits before it is in `upper`; at most upper_count. */
+INLINED uint64_t find_clear(const struct interval_block *block, uint64_t rank,
+                            struct bit_counting counting) {
+    for (uint64_t at = 0; at < block->upper_count; at += 64) {
+        uint64_t clear = ~bit_field_word(block->upper + at / 8);
+        unsigned count = counting.count(clear);
+        if (rank < count)
+            return at + counting.select(clear, (unsigned)rank);
+        rank -= count;
     }
-    *ret_block = block;
+    return block->upper_count;
+}
+
+/* How many runs begin in records 0 to `record`. */
+INLINED uint32_t count_runs(const struct interval_block *block, uint32_t record,
+                            struct bit_counting counting) {
+    uint32_t runs = 0;
+    uint32_t at = 0;
+    for (; at + 64 <= record; at += 64)
+        runs += counting.count(bit_field_word(block->marks + at / 8));
+    uint64_t last = bit_field_word(block->marks + at / 8);
+    return runs + counting.count(last << (63 - (record - at)));
+}
+
+/* The record that `offset`, in units above the block's begin, lies in; false: damage. */
+INLINED bool find_record(const struct interval_block *block, uint64_t offset,
+                         struct bit_counting counting, uint32_t *ret_record) {
+    uint64_t cell = offset >> block->low_bits;
+    uint64_t low = offset & (((uint64_t)1 << block->low_bits) - 1);
+    uint64_t at = cell ? find_clear(block, cell - 1, counting) + 1 : 0;
+    uint64_t record = at - cell;
+    while (at < block->upper_count && record < block->record_count &&
+           interval_block_upper(block, at) && interval_block_low(block, (uint32_t)record) <= low) {
+        at++;
+        record++;
+    }
+    if (record - 1 >= block->record_count)
+        return false;
+    *ret_record = (uint32_t)record - 1;
     return true;
 }
 
-/*
- * The bounds, within the block, between which the first interval with a begin above `offset` lies:
- * it is at least *ret_low and at most *ret_high.
- */
-static bool bucket_bounds(const struct index *index, const struct format_block *block,
-                          uint32_t offset, uint32_t *ret_low, uint32_t *ret_high) {
-    *ret_low = 0;
-    *ret_high = block->interval_count;
-    if (block->bucket_count == 0)
-        return true;
-    uint32_t bucket = offset >> block->bucket_shift;
-    if (bucket > block->bucket_count - 2)
-        bucket = block->bucket_count - 2;
-    *ret_low = index_bucket(index, (uint64_t)block->bucket_first + bucket);
-    *ret_high = index_bucket(index, (uint64_t)block->bucket_first + bucket + 1);
-    return *ret_low <= *ret_high && *ret_high <= block->interval_count;
-}
-
-static bool find_value(const struct index *index, const struct format_block *block, uint64_t pc,
-                       uint32_t *ret_value) {
-    uint64_t distance = pc - block->base;
-    /* Begins are 32 bits; only the last interval of a block reaches further than that. */
-    uint32_t offset = distance > UINT32_MAX ? UINT32_MAX : (uint32_t)distance;
-    uint32_t low;
-    uint32_t high;
-    if (!bucket_bounds(index, block, offset, &low, &high))
-        return false;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (index_interval(index, (uint64_t)block->interval_first + middle).begin <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
-        return false;
-    struct format_interval found = index_interval(index, (uint64_t)block->interval_first + low - 1);
-    *ret_value = found.value;
-    return found.begin <= offset;
-}
-
-static enum symbol_miss value_miss(uint32_t value) {
-    switch (value & FORMAT_VALUE_MISS_MASK) {
-    case FORMAT_VALUE_HOLE:
-        return SYMBOL_MISS_NO_RANGE;
-    case FORMAT_VALUE_NO_LINE:
-        return SYMBOL_MISS_NO_LINE;
-    case FORMAT_VALUE_NO_INLINE:
-        return SYMBOL_MISS_INLINE_UNAVAILABLE;
-    default:
-        return SYMBOL_MISS_NONE;
-    }
-}
-
-bool index_value_hit(const struct index *index, uint32_t value, struct index_hit *ret_hit) {
-    struct index_hit hit = {.chain.scope = value & FORMAT_LOCATION_MAX, .miss = value_miss(value)};
-    if (hit.chain.scope > index->sections[FORMAT_LOCATIONS].count ||
-        (hit.miss == SYMBOL_MISS_NONE && hit.chain.scope == 0) ||
-        (hit.miss == SYMBOL_MISS_NO_RANGE && hit.chain.scope != 0))
-        return false;
-    *ret_hit = hit;
-    return true;
-}
-
-static struct index_hit look_up(const struct index *index, const struct format_block *block,
-                                uint64_t pc) {
-    uint32_t value = 0;
+INLINED struct index_hit look_up(const struct index *index, const struct format_stretch *stretch,
+                                 uint64_t pc, struct bit_counting counting) {
     struct index_hit hit = {.miss = SYMBOL_MISS_NO_RANGE};
-    if (!find_value(index, block, pc, &value) || !index_value_hit(index, value, &hit))
+    uint64_t units = (pc - stretch->base) >> stretch->unit_shift;
+    uint64_t block_number = units >> stretch->block_shift;
+    uint64_t offset = units & (((uint64_t)1 << stretch->block_shift) - 1);
+    struct interval_block block;
+    enum interval_block_state state = index_interval_block(
+        index, stretch->block_first + block_number, stretch->block_shift, &block);
+    uint32_t record;
+    if (state == INTERVAL_BLOCK_EMPTY)
+        return hit;
+    if (state == INTERVAL_BLOCK_DAMAGED || !find_record(&block, offset, counting, &record) ||
+        !index_record_hit(index, &block, record, count_runs(&block, record, counting) - 1, &hit))
         index_note_damage(index);
     return hit;
 }
 
-void index_lookup(const struct index *index, const uint64_t *pcs, size_t count,
-                  struct index_hit *ret_hits) {
-    /* The addresses of a batch mostly lie in one block. */
-    struct format_block block = {.base = 0, .end = 0};
+/* The stretch that holds pc; false when none does or it is damaged. */
+static bool find_stretch(const struct index *index, uint64_t pc,
+                         struct format_stretch *ret_stretch) {
+    uint64_t low = 0;
+    uint64_t high = index->sections[FORMAT_STRETCHES].count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (index_stretch(index, middle).base <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return false;
+    struct format_stretch stretch = index_stretch(index, low - 1);
+    if (pc >= stretch.end)
+        return false;
+    if (!index_stretch_is_sound(index, &stretch)) {
+        index_note_damage(index);
+        return false;
+    }
+    *ret_stretch = stretch;
+    return true;
+}
+
+INLINED void look_up_all(const struct index *index, const uint64_t *pcs, size_t count,
+                         struct index_hit *ret_hits, struct bit_counting counting) {
+    /* The addresses of a batch mostly lie in one stretch. */
+    struct format_stretch stretch = {.base = 0, .end = 0};
     for (size_t i = 0; i < count; i++) {
-        bool found = pcs[i] >= block.base && pcs[i] < block.end;
+        bool found = pcs[i] >= stretch.base && pcs[i] < stretch.end;
         if (!found)
-            found = find_block(index, pcs[i], &block);
-        ret_hits[i] = found ? look_up(index, &block, pcs[i])
+            found = find_stretch(index, pcs[i], &stretch);
+        ret_hits[i] = found ? look_up(index, &stretch, pcs[i], counting)
                             : (struct index_hit){.miss = SYMBOL_MISS_NO_RANGE};
     }
+}
+
+#ifdef __x86_64__
+#define FAST __attribute__((target("popcnt,bmi,bmi2")))
+
+FAST INLINED unsigned count_fast(uint64_t word) {
+    return (unsigned)__builtin_popcountll(word);
+}
+
+FAST INLINED unsigned select_fast(uint64_t word, unsigned rank) {
+    return (unsigned)__builtin_ctzll(__builtin_ia32_pdep_di((uint64_t)1 << rank, word));
+}
+
+FAST static void look_up_fast(const struct index *index, const uint64_t *pcs, size_t count,
+                              struct index_hit *ret_hits) {
+    look_up_all(index, pcs, count, ret_hits, (struct bit_counting){count_fast, select_fast});
+}
+#endif
+
+void index_lookup(const struct index *index, const uint64_t *pcs, size_t count,
+                  struct index_hit *ret_hits) {
+#ifdef __x86_64__
+    if (index->popcount_is_fast) {
+        look_up_fast(index, pcs, count, ret_hits);
+        return;
+    }
+#endif
+    look_up_all(index, pcs, count, ret_hits,
+                (struct bit_counting){count_portably, select_portably});
 }

@@ -119,6 +119,25 @@ struct span index_fixture_comb(uint32_t count) {
     return index_fixture_finish(writer, &summary);
 }
 
+struct span index_fixture_chains(unsigned count, unsigned depth) {
+    struct error error = {0};
+    struct index_summary summary = {.machine = 62};
+    CLEANUP(cleanup_index_writer) struct index_writer *writer = NULL;
+    must(index_writer_new(1 << 26, &writer, &error), &error);
+    for (unsigned i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "f%u", i);
+        uint32_t function = add_function(writer, name, "f.c", 1, 0);
+        uint32_t location = 0;
+        for (unsigned frame = 0; frame < depth; frame++)
+            location =
+                add_location(writer, &(struct index_location){function, 0, frame + 1, 0, location});
+        struct pc_range range = {0x1000 + i, 0x1001 + i};
+        must(index_writer_interval(writer, range, location, SYMBOL_MISS_NONE, &error), &error);
+    }
+    return index_fixture_finish(writer, &summary);
+}
+
 void index_fixture_repair_header(char *bytes, uint64_t file_size) {
     const size_t table_size = FORMAT_SECTION_COUNT * sizeof(struct format_section);
     struct format_header header;

@@ -16,6 +16,10 @@ struct span index_fixture_example(void);
  * enough of them make buckets. The interval at position i runs line i + 1. */
 struct span index_fixture_comb(uint32_t count);
 
+/* At address 0x1000 + i, a chain of function fi inlined into itself `depth` - 1 times; its
+ * outermost frame runs line 1, each one inside the next line. */
+struct span index_fixture_chains(unsigned count, unsigned depth);
+
 /* The checksums of sections and header made to fit bytes that a test has changed, so that the
  * change is met by what lies behind the checksums. Too small a file stays as it is. */
 void index_fixture_repair(char *bytes, size_t size);

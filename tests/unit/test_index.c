@@ -94,7 +94,7 @@ static void the_summary_and_segments_read_back(void **state) {
     assert_int_equal(summary.inlined_count, 1);
     assert_int_equal(summary.line_row_count, 3);
     assert_int_equal(summary.interval_count, 3);
-    assert_int_equal(summary.location_count, 4);
+    assert_int_equal(summary.location_count, 3);
     assert_int_equal(summary.executable_bytes, 36);
     assert_int_equal(summary.covered_bytes, 20);
     assert_int_equal(index_segment_count(index), 1);
@@ -248,32 +248,58 @@ static void damage_behind_right_checksums_stays_inside_the_file(void **state) {
     free((void *)comb.data);
 }
 
-static void a_chain_that_leads_back_to_itself_ends(void **state) {
+/* The bytes behind the header of a block of scopes. */
+static char *scope_rows(char *bytes, size_t block) {
+    uint32_t offset;
+    memcpy(&offset, bytes + section_offset(bytes, FORMAT_SCOPE_OFFSETS) + block * sizeof(offset),
+           sizeof(offset));
+    return bytes + section_offset(bytes, FORMAT_SCOPES) + le32toh(offset) - 1 +
+           sizeof(struct format_scope_block);
+}
+
+static void a_caller_that_is_none_ends_the_chain(void **state) {
     (void)state;
     struct error error;
     struct span bytes = index_fixture_example();
-    char *cyclic = copy_of(bytes);
-    /* Location 3 is inlined into 2; make 3 its own caller. */
-    uint64_t parent_at = section_offset(cyclic, FORMAT_LOCATIONS) +
-                         2 * sizeof(struct format_location) +
-                         offsetof(struct format_location, parent);
-    uint32_t itself = htole32(3);
-    memcpy(cyclic + parent_at, &itself, sizeof(itself));
-    index_fixture_repair(cyclic, bytes.size);
+    char *damaged = copy_of(bytes);
+    /* The distance to the caller stands behind two bits of function: 1 is below the first scope. */
+    *scope_rows(damaged, 0) |= 1 << 2;
+    index_fixture_repair(damaged, bytes.size);
     struct index *index = NULL;
-    assert_int_equal(index_open_memory(span_of(cyclic, bytes.size), &index, &error), ERR_OK);
+    assert_int_equal(index_open_memory(span_of(damaged, bytes.size), &index, &error), ERR_OK);
     assert_int_equal(index_verify(index, &error), ERR_MALFORMED);
-    assert_string_equal(error.text, "symbol index, section locations: record 2 is damaged");
-    struct index_chain chain = chain_at(index, 0x401008);
-    assert_true(span_equal_cstr(next_frame(index, &chain).name, "twice"));
+    assert_string_equal(error.text, "symbol index, section scope_offsets: record 0 is damaged");
+    struct index_chain chain = chain_at(index, 0x401000);
+    assert_true(span_equal_cstr(next_frame(index, &chain).name, "main"));
     assert_int_equal(chain.scope, 0);
     assert_int_equal(index_damage_count(index), 1);
     index_free(index);
-    free(cyclic);
+    free(damaged);
     free((void *)bytes.data);
 }
 
-static void a_location_that_is_none_yields_no_frame(void **state) {
+static void a_chain_that_damage_made_too_long_ends(void **state) {
+    (void)state;
+    struct error error;
+    struct span bytes = index_fixture_chains(2, FRAME_COUNT_MAX);
+    char *joined = copy_of(bytes);
+    /* The second chain's outermost scope gets a caller: the first chain's innermost. */
+    *scope_rows(joined, FRAME_COUNT_MAX / FORMAT_BLOCK_RECORDS) |= 1;
+    index_fixture_repair(joined, bytes.size);
+    struct index *index = NULL;
+    assert_int_equal(index_open_memory(span_of(joined, bytes.size), &index, &error), ERR_OK);
+    assert_int_equal(index_verify(index, &error), ERR_MALFORMED);
+    struct index_chain chain = chain_at(index, 0x1001);
+    for (unsigned i = 0; i < FRAME_COUNT_MAX; i++)
+        next_frame(index, &chain);
+    assert_int_equal(chain.scope, 0);
+    assert_int_equal(index_damage_count(index), 1);
+    index_free(index);
+    free(joined);
+    free((void *)bytes.data);
+}
+
+static void a_scope_that_is_none_yields_no_frame(void **state) {
     (void)state;
     struct span bytes = index_fixture_example();
     struct index *index = open_sound(bytes);
@@ -288,17 +314,12 @@ static void a_location_that_is_none_yields_no_frame(void **state) {
     free((void *)bytes.data);
 }
 
-/* Grows the third string of the example, "main", so that the next begins beyond 4 GiB. */
-static void stretch_strings(char *bytes, size_t size, uint64_t by) {
-    uint64_t ends = section_offset(bytes, FORMAT_STRING_ENDS);
-    for (size_t i = 2; i < 6; i++) {
-        uint64_t end;
-        memcpy(&end, bytes + ends + i * sizeof(end), sizeof(end));
-        end = htole64(le64toh(end) + by);
-        memcpy(bytes + ends + i * sizeof(end), &end, sizeof(end));
-    }
+/* Moves the names, which end the file, so far back that their base takes more than 32 bits. */
+static void move_names(char *bytes, size_t size, uint64_t by) {
     struct format_section entry;
-    char *at = bytes + sizeof(struct format_header) + (FORMAT_STRING_BYTES - 1) * sizeof(entry);
+    uint64_t base = htole64(by);
+    memcpy(bytes + section_offset(bytes, FORMAT_FUNCTIONS), &base, sizeof(base));
+    char *at = bytes + sizeof(struct format_header) + (FORMAT_NAME_BYTES - 1) * sizeof(entry);
     memcpy(&entry, at, sizeof(entry));
     entry.size = htole64(le64toh(entry.size) + by);
     entry.count = entry.size;
@@ -306,24 +327,23 @@ static void stretch_strings(char *bytes, size_t size, uint64_t by) {
     index_fixture_repair_header(bytes, size + by);
 }
 
-static void strings_may_lie_beyond_4_gib(void **state) {
+static void names_may_lie_beyond_4_gib(void **state) {
     (void)state;
     const uint64_t by = (uint64_t)5 << 30;
     struct error error;
     struct span example = index_fixture_example();
     char *bytes = copy_of(example);
-    uint64_t strings = section_offset(bytes, FORMAT_STRING_BYTES);
-    const uint64_t moved = strings + 10; /* "twice" and what follows it */
-    stretch_strings(bytes, example.size, by);
+    const uint64_t names = section_offset(bytes, FORMAT_NAME_BYTES);
+    move_names(bytes, example.size, by);
     CLEANUP(cleanup_fd) int fd = memfd_create("sparse", MFD_CLOEXEC);
-    assert_int_equal(fd_write_all(fd, bytes, moved, &error), ERR_OK);
-    assert_int_equal(lseek(fd, (off_t)(moved + by), SEEK_SET), (off_t)(moved + by));
-    assert_int_equal(fd_write_all(fd, bytes + moved, example.size - moved, &error), ERR_OK);
+    assert_int_equal(fd_write_all(fd, bytes, names, &error), ERR_OK);
+    assert_int_equal(lseek(fd, (off_t)(names + by), SEEK_SET), (off_t)(names + by));
+    assert_int_equal(fd_write_all(fd, bytes + names, example.size - names, &error), ERR_OK);
     struct index *index = NULL;
     assert_int_equal(index_open_fd(fd, &index, &error), ERR_OK);
     struct index_chain chain = chain_at(index, 0x401008);
     assert_true(span_equal_cstr(next_frame(index, &chain).name, "twice"));
-    assert_true(next_frame(index, &chain).name.size == by + 4);
+    assert_true(span_equal_cstr(next_frame(index, &chain).name, "main"));
     assert_int_equal(index_damage_count(index), 0);
     index_free(index);
     free(bytes);
@@ -343,9 +363,9 @@ static void threads_read_one_index_at_once(void **state) {
     (void)state;
     struct error error;
     struct span bytes = index_fixture_comb(40);
-    /* A string that is none makes each reader count damage. */
+    /* Names that lie nowhere make each reader count damage. */
     char *damaged = copy_of(bytes);
-    memset(damaged + section_offset(damaged, FORMAT_STRING_ENDS), 0xff, 8);
+    memset(damaged + section_offset(damaged, FORMAT_FUNCTIONS), 0xff, 8);
     index_fixture_repair(damaged, bytes.size);
     struct index *index = NULL;
     assert_int_equal(index_open_memory(span_of(damaged, bytes.size), &index, &error), ERR_OK);
@@ -373,9 +393,10 @@ int main(void) {
         cmocka_unit_test(no_truncated_or_extended_file_opens),
         cmocka_unit_test(every_flipped_byte_is_noticed),
         cmocka_unit_test(damage_behind_right_checksums_stays_inside_the_file),
-        cmocka_unit_test(a_chain_that_leads_back_to_itself_ends),
-        cmocka_unit_test(a_location_that_is_none_yields_no_frame),
-        cmocka_unit_test(strings_may_lie_beyond_4_gib),
+        cmocka_unit_test(a_caller_that_is_none_ends_the_chain),
+        cmocka_unit_test(a_chain_that_damage_made_too_long_ends),
+        cmocka_unit_test(a_scope_that_is_none_yields_no_frame),
+        cmocka_unit_test(names_may_lie_beyond_4_gib),
         cmocka_unit_test(threads_read_one_index_at_once),
     };
     return cmocka_run_group_tests_name("index", tests, NULL, NULL);

@@ -64,11 +64,16 @@ static struct index_hit hit_at(const struct index *index, uint64_t pc) {
     return hit;
 }
 
-static void assert_hit(const struct index *index, uint64_t pc, uint32_t location,
+/* The line of the only frame; 0: there is no frame. */
+static void assert_hit(const struct index *index, uint64_t pc, uint32_t line,
                        enum symbol_miss miss) {
+    struct index_scratch scratch;
+    struct symbol_frame frame = {.line = 0};
     struct index_hit hit = hit_at(index, pc);
-    assert_int_equal(hit.chain.scope, location);
     assert_int_equal(hit.miss, miss);
+    assert_int_equal(index_chain_next(index, &hit.chain, &scratch, &frame), line != 0);
+    assert_int_equal(frame.line, line);
+    assert_false(index_chain_next(index, &hit.chain, &scratch, &frame));
 }
 
 /* The value of the hex digits up to a character that is none; *text moves behind them. */
@@ -153,10 +158,10 @@ static void adjacent_intervals_with_the_same_answer_are_joined(void **state) {
     assert_int_equal(summary.interval_count, 3);
     assert_int_equal(summary.location_count, 1);
     assert_hit(index, 0x0f, 0, SYMBOL_MISS_NO_RANGE);
-    assert_hit(index, 0x2f, location, SYMBOL_MISS_NONE);
-    assert_hit(index, 0x3f, location, SYMBOL_MISS_NO_LINE);
+    assert_hit(index, 0x2f, 1, SYMBOL_MISS_NONE);
+    assert_hit(index, 0x3f, 1, SYMBOL_MISS_NO_LINE);
     assert_hit(index, 0x40, 0, SYMBOL_MISS_NO_RANGE);
-    assert_hit(index, 0x4f, location, SYMBOL_MISS_NO_LINE);
+    assert_hit(index, 0x4f, 1, SYMBOL_MISS_NO_LINE);
     assert_hit(index, 0x50, 0, SYMBOL_MISS_NO_RANGE);
     index_free(index);
     free((void *)bytes.data);
@@ -179,18 +184,18 @@ static void addresses_may_span_all_64_bits(void **state) {
     add_interval(writer, UINT64_MAX - 1, UINT64_MAX, at[5], SYMBOL_MISS_NONE);
     struct span bytes = index_fixture_finish(writer, &(struct index_summary){0});
     struct index *index = open_bytes(bytes);
-    assert_hit(index, 0, at[0], SYMBOL_MISS_NONE);
+    assert_hit(index, 0, 1, SYMBOL_MISS_NONE);
     assert_hit(index, 1, 0, SYMBOL_MISS_NO_RANGE);
     assert_hit(index, UINT32_MAX - 1, 0, SYMBOL_MISS_NO_RANGE);
-    assert_hit(index, UINT32_MAX, at[1], SYMBOL_MISS_NONE);
-    assert_hit(index, (uint64_t)UINT32_MAX + 1, at[1], SYMBOL_MISS_NONE);
-    assert_hit(index, 0x8ffffffff, at[1], SYMBOL_MISS_NONE);
-    assert_hit(index, 0x900000000, at[2], SYMBOL_MISS_NONE);
+    assert_hit(index, UINT32_MAX, 2, SYMBOL_MISS_NONE);
+    assert_hit(index, (uint64_t)UINT32_MAX + 1, 2, SYMBOL_MISS_NONE);
+    assert_hit(index, 0x8ffffffff, 2, SYMBOL_MISS_NONE);
+    assert_hit(index, 0x900000000, 3, SYMBOL_MISS_NONE);
     assert_hit(index, 0x900000001, 0, SYMBOL_MISS_NO_RANGE);
-    assert_hit(index, 0xa0000000f, at[3], SYMBOL_MISS_NONE);
-    assert_hit(index, 0xffffffff810000ff, at[4], SYMBOL_MISS_NONE);
+    assert_hit(index, 0xa0000000f, 4, SYMBOL_MISS_NONE);
+    assert_hit(index, 0xffffffff810000ff, 5, SYMBOL_MISS_NONE);
     assert_hit(index, UINT64_MAX - 2, 0, SYMBOL_MISS_NO_RANGE);
-    assert_hit(index, UINT64_MAX - 1, at[5], SYMBOL_MISS_NONE);
+    assert_hit(index, UINT64_MAX - 1, 6, SYMBOL_MISS_NONE);
     assert_hit(index, UINT64_MAX, 0, SYMBOL_MISS_NO_RANGE);
     index_free(index);
     free((void *)bytes.data);
@@ -434,11 +439,11 @@ static uint64_t random_gap(void) {
     }
 }
 
-static void assert_chain(const struct index *index, const struct model_interval *model) {
+static void assert_chain(const struct index *index, struct index_chain chain,
+                         const struct model_interval *model) {
     struct index_scratch scratch;
     struct symbol_frame frame;
     char name[16];
-    struct index_chain chain = {.scope = model->location};
     for (uint32_t i = 0; i < model->depth; i++) {
         assert_true(index_chain_next(index, &chain, &scratch, &frame));
         assert_int_equal(frame.line, model->lines[i]);
@@ -463,14 +468,13 @@ static void assert_model(const struct index *index, const struct model_interval 
         struct index_hit hits[5];
         index_lookup(index, pcs, 5, hits);
         for (size_t j = 0; j < 3; j++) {
-            assert_int_equal(hits[j].chain.scope, model[i].location);
             assert_int_equal(hits[j].miss, model[i].miss);
+            assert_chain(index, hits[j].chain, &model[i]);
         }
         bool gap_after = i + 1 == MODEL_COUNT || model[i + 1].range.begin > pcs[3];
         bool gap_before = i == 0 || model[i - 1].range.end <= pcs[4];
         assert_int_equal(hits[3].miss == SYMBOL_MISS_NO_RANGE, gap_after);
         assert_int_equal(hits[4].miss == SYMBOL_MISS_NO_RANGE, gap_before);
-        assert_chain(index, &model[i]);
     }
 }
 
@@ -483,8 +487,8 @@ static void assert_walk(const struct index *index, const struct model_interval *
         /* The writer has joined neighbours with the same answer. */
         assert_true(i < MODEL_COUNT && range.begin == model[i].range.begin);
         while (i < MODEL_COUNT && model[i].range.end <= range.end) {
-            assert_int_equal(hit.chain.scope, model[i].location);
             assert_int_equal(hit.miss, model[i].miss);
+            assert_chain(index, hit.chain, &model[i]);
             i++;
         }
         assert_true(model[i - 1].range.end == range.end);
