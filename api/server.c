@@ -297,6 +297,24 @@ static enum err open_http(struct server *server, struct error *error) {
     return err;
 }
 
+static struct grpc_server_config grpc_config(struct server *server) {
+    const struct server_options *options = server->options;
+    return (struct grpc_server_config){
+        .address = options->grpc.address,
+        .port = options->grpc.port,
+        .thread_count = cpu_count(),
+        .connection_idle_ms = options->grpc_connection_idle_ms,
+        .connection_age_ms = options->grpc_connection_age_ms,
+        .keepalive_time_ms = options->grpc_keepalive_time_ms,
+        .keepalive_timeout_ms = options->grpc_keepalive_timeout_ms,
+        .ping_interval_min_ms = options->grpc_ping_interval_min_ms,
+        .pings_without_calls = options->grpc_pings_without_calls,
+        .tls = server_tls_slot(&server->tls),
+        .refused = server_tls_refused_grpc,
+        .refused_argument = &server->tls,
+    };
+}
+
 static enum err open_grpc(struct server *server, struct error *error) {
     struct debuginfo_service_config debuginfo = {
         .ingest = server->ingest,
@@ -321,15 +339,7 @@ static enum err open_grpc(struct server *server, struct error *error) {
                                              health_service_grpc(server->health),
                                              reflection_service_grpc(server->reflection, 0),
                                              reflection_service_grpc(server->reflection, 1)};
-    struct grpc_server_config config = {
-        .address = server->options->grpc.address,
-        .port = server->options->grpc.port,
-        /* A slow disk may hold up a loop that writes an upload's bytes; the others go on. */
-        .thread_count = cpu_count(),
-        .tls = server_tls_slot(&server->tls),
-        .refused = server_tls_refused_grpc,
-        .refused_argument = &server->tls,
-    };
+    struct grpc_server_config config = grpc_config(server);
     err = grpc_server_open(&config, services, ARRAY_SIZE(services), &server->grpc, error);
     if (err == ERR_OK)
         log_listening(server, "grpc", config.address, grpc_server_port(server->grpc));

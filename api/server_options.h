@@ -35,6 +35,12 @@ struct server_options {
     struct server_endpoint grpc;
     bool allow_remote;
     int64_t shutdown_grace_ms;
+    int64_t grpc_keepalive_time_ms;
+    int64_t grpc_keepalive_timeout_ms;
+    int64_t grpc_ping_interval_min_ms;
+    bool grpc_pings_without_calls;
+    int64_t grpc_connection_idle_ms;
+    int64_t grpc_connection_age_ms; /* 0: any */
 
     char tls_certificate[SERVER_PATH_MAX]; /* empty: no TLS */
     char tls_key[SERVER_PATH_MAX];         /* given whenever the certificate is */

@@ -70,11 +70,25 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     return 0;
 }
 
+static void take_ping(struct grpc_connection *connection) {
+    static const char text[] = "too_many_pings"; /* gRPC clients know it, and ping less often */
+    if (grpc_keepalive_take_ping(&connection->keepalive,
+                                 &connection->loop->shared->limits.keepalive, clock_mono_ms(),
+                                 connection->calls != NULL))
+        return;
+    nghttp2_submit_goaway(connection->session, NGHTTP2_FLAG_NONE,
+                          nghttp2_session_get_last_proc_stream_id(connection->session),
+                          NGHTTP2_ENHANCE_YOUR_CALM, (const uint8_t *)text, sizeof(text) - 1);
+    connection->broken = true;
+}
+
 static int on_frame_received(nghttp2_session *session, const nghttp2_frame *frame,
                              void *user_data) {
     struct grpc_connection *connection = user_data;
     if (frame->hd.type == NGHTTP2_SETTINGS)
         connection->greeted = true;
+    if (frame->hd.type == NGHTTP2_PING && !(frame->hd.flags & NGHTTP2_FLAG_ACK))
+        take_ping(connection);
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
         return 0;
     struct grpc_call *call = stream_call(session, frame->hd.stream_id);
@@ -105,7 +119,9 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, c
  * tells the client to stop sending (RFC 9113, 8.1); sent any earlier it would hide the status.
  */
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user_data) {
-    (void)user_data;
+    struct grpc_connection *connection = user_data;
+    if (frame->hd.stream_id > 0)
+        grpc_keepalive_sent(&connection->keepalive);
     if ((frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) ||
         !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
         return 0;
@@ -123,11 +139,12 @@ static int on_stream_closed(nghttp2_session *session, int32_t stream_id, uint32_
     struct grpc_call *call = stream_call(session, stream_id);
     if (!call)
         return 0;
-    connection->active_ms = clock_mono_ms();
     grpc_call_cancel(call, GRPC_OK, NULL);
     /* What the method never took still counts against the connection's window. */
     nghttp2_session_consume_connection(session, grpc_call_unconsumed(call));
     drop_call(connection, call);
+    if (!connection->calls)
+        grpc_keepalive_idle(&connection->keepalive, clock_mono_ms());
     return 0;
 }
 
@@ -203,6 +220,8 @@ void grpc_connection_open(struct grpc_loop *loop, int fd) {
     connection->loop = loop;
     connection->transport = transport;
     connection->active_ms = clock_mono_ms();
+    connection->keepalive =
+        grpc_keepalive_of(&shared->limits.keepalive, connection->active_ms, (unsigned)fd);
     if (new_session(connection) != ERR_OK || greet(connection->session) != ERR_OK ||
         watch(connection, EPOLL_CTL_ADD, EPOLLIN) != ERR_OK) {
         end_connection(connection);
@@ -414,6 +433,25 @@ static void expire_call(struct grpc_connection *connection, struct grpc_call *ca
     }
 }
 
+static void keep_alive(struct grpc_connection *connection, int64_t now_ms) {
+    switch (grpc_keepalive_check(&connection->keepalive,
+                                 &connection->loop->shared->limits.keepalive, now_ms,
+                                 connection->active_ms, connection->calls != NULL)) {
+    case GRPC_KEEPALIVE_NOTHING:
+        break;
+    case GRPC_KEEPALIVE_PING:
+        nghttp2_submit_ping(connection->session, NGHTTP2_FLAG_NONE, NULL);
+        grpc_connection_mark_dirty(connection);
+        break;
+    case GRPC_KEEPALIVE_SHUT:
+        grpc_connection_shut(connection);
+        break;
+    case GRPC_KEEPALIVE_CLOSE:
+        grpc_connection_close(connection);
+        break;
+    }
+}
+
 int64_t grpc_connection_expire(struct grpc_connection *connection, int64_t now_ms) {
     int64_t again_ms = now_ms + LOOK_AGAIN_MS;
     for (struct grpc_call *call = connection->calls; call; call = call->next) {
@@ -428,7 +466,7 @@ int64_t grpc_connection_expire(struct grpc_connection *connection, int64_t now_m
     else if ((!connection->greeted && quiet_ms >= GREETING_MS) ||
              (blocked && quiet_ms >= connection->loop->shared->limits.call_idle_ms))
         grpc_connection_close(connection);
-    else if (!connection->calls && quiet_ms >= connection->loop->shared->limits.connection_idle_ms)
-        grpc_connection_shut(connection);
+    else if (!blocked)
+        keep_alive(connection, now_ms);
     return again_ms;
 }

@@ -23,7 +23,8 @@ struct grpc_connection {
     bool refused;      /* it failed: what comes is dropped until the peer closes */
     bool greeted;      /* the client's first SETTINGS have come */
     uint32_t interest; /* epoll events */
-    int64_t active_ms;
+    int64_t active_ms; /* when the peer last sent anything */
+    struct grpc_keepalive keepalive;
     struct grpc_call *calls;
     struct buffer out; /* taken from the session, not yet from us by the socket */
     size_t out_offset;

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/error.h"
+#include "rpc/grpc_keepalive.h"
 #include "rpc/grpc_server.h"
 #include "rpc/grpc_service.h"
 
@@ -18,7 +19,7 @@ struct grpc_limits {
     uint64_t message_size_max;
     unsigned connection_count_max;
     int64_t call_idle_ms;
-    int64_t connection_idle_ms;
+    struct grpc_keepalive_limits keepalive;
 };
 
 /* What all loops of a server share. */

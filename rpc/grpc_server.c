@@ -13,6 +13,9 @@
 #define CONNECTION_COUNT_MAX 4096
 #define CALL_IDLE_MS ((int64_t)2 * 60 * 1000)
 #define CONNECTION_IDLE_MS ((int64_t)30 * 60 * 1000)
+#define KEEPALIVE_TIME_MS ((int64_t)2 * 3600 * 1000)
+#define KEEPALIVE_TIMEOUT_MS ((int64_t)20 * 1000)
+#define PING_INTERVAL_MIN_MS ((int64_t)5 * 60 * 1000)
 #define THREAD_COUNT_MAX 256
 #define SERVICE_COUNT_MAX 16
 
@@ -86,14 +89,28 @@ static enum err start_loops(struct grpc_server *server, unsigned count, struct e
     return ERR_OK;
 }
 
+static int64_t value_or(int64_t value, int64_t otherwise) {
+    return value ? value : otherwise;
+}
+
+static struct grpc_keepalive_limits keepalive_of(const struct grpc_server_config *config) {
+    return (struct grpc_keepalive_limits){
+        .time_ms = value_or(config->keepalive_time_ms, KEEPALIVE_TIME_MS),
+        .timeout_ms = value_or(config->keepalive_timeout_ms, KEEPALIVE_TIMEOUT_MS),
+        .ping_interval_min_ms = value_or(config->ping_interval_min_ms, PING_INTERVAL_MIN_MS),
+        .pings_without_calls = config->pings_without_calls,
+        .idle_max_ms = value_or(config->connection_idle_ms, CONNECTION_IDLE_MS),
+        .age_max_ms = config->connection_age_ms,
+    };
+}
+
 static struct grpc_limits limits_of(const struct grpc_server_config *config) {
     return (struct grpc_limits){
         .message_size_max = config->message_size_max ? config->message_size_max : MESSAGE_SIZE_MAX,
         .connection_count_max = config->connection_count_max ? config->connection_count_max
                                                              : CONNECTION_COUNT_MAX,
-        .call_idle_ms = config->call_idle_ms ? config->call_idle_ms : CALL_IDLE_MS,
-        .connection_idle_ms = config->connection_idle_ms ? config->connection_idle_ms
-                                                         : CONNECTION_IDLE_MS,
+        .call_idle_ms = value_or(config->call_idle_ms, CALL_IDLE_MS),
+        .keepalive = keepalive_of(config),
     };
 }
 

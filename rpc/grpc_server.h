@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -34,6 +35,11 @@ struct grpc_server_config {
     unsigned connection_count_max;  /* 0: 4096 */
     int64_t call_idle_ms;           /* a client neither sends nor takes bytes; 0: 2 min */
     int64_t connection_idle_ms;     /* no call open; 0: 30 min */
+    int64_t connection_age_ms;      /* from then on no new calls; 0: any age */
+    int64_t keepalive_time_ms;      /* a silent client is pinged; 0: 2 h */
+    int64_t keepalive_timeout_ms;   /* and given up; 0: 20 s */
+    int64_t ping_interval_min_ms;   /* of the client's pings; 0: 5 min */
+    bool pings_without_calls;       /* so often also while no call is open; else 2 h */
     struct tls_slot *tls;           /* borrowed; NULL: plain text */
     grpc_refusal_observer *refused; /* may be NULL */
     void *refused_argument;
