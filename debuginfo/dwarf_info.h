@@ -1,0 +1,47 @@
+/*
+ * The units of one file: an object or separate debug file, a .dwo, or a supplementary file. Opening
+ * it reads the headers and unit DIEs alone, whose abbreviations are looked for one by one, so that
+ * a single cold address does not pay for tables that it does not need.
+ *
+ * A header whose length cannot be trusted ends the list; one that breaks its format otherwise costs
+ * that unit. Both are kept to be reported (dwarf_unit.damage, dwarf_info_damage).
+ *
+ * Threads: immutable after dwarf_info_new and dwarf_info_set_supplement, but for caches that guard
+ * themselves. The bytes must stay as long as it does.
+ */
+#pragma once
+
+#include "debuginfo/dwarf_unit.h"
+
+struct dwarf_info;
+
+/* ERR_NO_MEMORY. Sections without units give a list without units. */
+enum err dwarf_info_new(const struct dwarf_sections *sections, struct dwarf_info **ret_info,
+                        struct error *error);
+void dwarf_info_free(struct dwarf_info *info);
+DEFINE_CLEANUP(dwarf_info, struct dwarf_info, dwarf_info_free)
+
+/* The file that DW_FORM_ref_sup*, DW_FORM_strp_sup and the GNU forms for it lead into. It must
+ * outlive this one. */
+void dwarf_info_set_supplement(struct dwarf_info *info, const struct dwarf_info *supplement);
+const struct dwarf_info *dwarf_info_supplement(const struct dwarf_info *info);
+
+const struct dwarf_sections *dwarf_info_sections(const struct dwarf_info *info);
+
+/* Those of .debug_info in the order of the file, then those of .debug_types. */
+size_t dwarf_info_unit_count(const struct dwarf_info *info);
+const struct dwarf_unit *dwarf_info_unit(const struct dwarf_info *info, size_t number);
+
+/* The unit that covers an offset of .debug_info; NULL if none does. O(log n). */
+const struct dwarf_unit *dwarf_info_unit_at(const struct dwarf_info *info, uint64_t offset);
+
+/* The type unit with that signature; NULL if there is none. O(log n). */
+const struct dwarf_unit *dwarf_info_type_unit(const struct dwarf_info *info, uint64_t signature);
+
+/* What is wrong with the list as a whole; NULL: nothing. */
+const char *dwarf_info_damage(const struct dwarf_info *info);
+
+/* Publishes what was read of a unit on first use. Of two threads that read it at once one wins, and
+ * what it has is returned. Takes ownership. */
+const struct dwarf_scopes *dwarf_info_keep_scopes(const struct dwarf_unit *unit,
+                                                  struct dwarf_scopes *scopes);
