@@ -94,8 +94,8 @@ static int no_certificate(gnutls_session_t session, const struct gnutls_cert_ret
 void http_tls_options(const struct http_server_config *config,
                       struct MHD_OptionItem ret_options[static HTTP_TLS_OPTION_COUNT]) {
     ret_options[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)priorities};
-    ret_options[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK2, 0,
-                                             (void *)(intptr_t)no_certificate};
+    ret_options[1] =
+        (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, (void *)no_certificate};
     ret_options[2] = (struct MHD_OptionItem){MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection,
                                              (void *)config};
     ret_options[3] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};

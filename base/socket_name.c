@@ -17,7 +17,7 @@ void socket_name_of(const struct sockaddr *address, socklen_t size,
 }
 
 void socket_name_of_peer(int fd, char ret_name[static SOCKET_NAME_SIZE]) {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t size = sizeof(address);
     ret_name[0] = '\0';
     if (getpeername(fd, (struct sockaddr *)&address, &size) == 0)

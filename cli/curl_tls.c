@@ -8,6 +8,10 @@ static bool set_text(CURL *easy, CURLoption option, const char *text) {
 
 bool curl_tls_set_up(CURL *easy, const struct remote_access *access) {
     const char *key = access->key ? access->key : access->certificate;
+    /* curl would go on to trust the system's folder of authorities besides the file. */
+    if ((access->authorities || access->insecure) &&
+        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) != CURLE_OK)
+        return false;
     return set_text(easy, CURLOPT_CAINFO, access->authorities) &&
            set_text(easy, CURLOPT_SSLCERT, access->certificate) &&
            set_text(easy, CURLOPT_SSLKEY, key) &&

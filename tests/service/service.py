@@ -114,23 +114,47 @@ def grpc_modules(proto="debuginfo"):
     return _stubs[proto]
 
 
-def grpc_channel(port):
+class Trust:
+    """Whom a client trusts, and the pair of files (certificates.Pair) that it shows, if any."""
+
+    def __init__(self, authority, pair=None):
+        self.authority = authority
+        self.pair = pair
+
+    def context(self):
+        import ssl
+        context = ssl.create_default_context(cafile=self.authority)
+        if self.pair:
+            context.load_cert_chain(*self.pair)
+        return context
+
+    def grpc(self):
+        import grpc
+        certificate, key = map(read_bytes, self.pair) if self.pair else (None, None)
+        return grpc.ssl_channel_credentials(read_bytes(self.authority), key, certificate)
+
+
+def grpc_channel(port, trust=None):
     """A connection of its own: without the option, channels of a process share one."""
     import grpc
-    return grpc.insecure_channel(f"127.0.0.1:{port}", options=[
-        ("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0),
-        ("grpc.max_send_message_length", 64 << 20),
-        ("grpc.max_receive_message_length", 64 << 20)])
+    options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0),
+               ("grpc.max_send_message_length", 64 << 20),
+               ("grpc.max_receive_message_length", 64 << 20)]
+    address = f"127.0.0.1:{port}"
+    return (grpc.secure_channel(address, trust.grpc(), options) if trust else
+            grpc.insecure_channel(address, options))
 
 
 # --- the server ------------------------------------------------------------------------------------
 
 class Service:
     """A symbolizerd process. `faults` runs the build that has fault points; `environment` is added
-    to its environment; `arguments` to its command line. The data directory is kept across
-    restart() and removed at the end."""
+    to its environment; `arguments` to its command line. With `trust`, it is spoken to over TLS. The
+    data directory is kept across restart() and removed at the end."""
 
-    def __init__(self, arguments=(), environment=None, faults=False, log_level="debug"):
+    def __init__(self, arguments=(), environment=None, faults=False, log_level="debug",
+                 trust=None):
+        self.trust = trust
         self.program = os.path.join(BUILD, *(["faults"] if faults else []), "symbolizerd")
         self.directory = tempfile.mkdtemp(prefix="symbolizer-test-")
         self.data_directory = os.path.join(self.directory, "data")
@@ -199,7 +223,7 @@ class Service:
         connect and fails the first call (UNAVAILABLE, "No such file or directory"); waiting for
         the connection tries again. RuntimeError when the server dies first."""
         import grpc
-        channel = grpc_channel(self.ports["grpc"])
+        channel = grpc_channel(self.ports["grpc"], self.trust)
         self.channels.append(channel)
         ready = grpc.channel_ready_future(channel)
         process = self.process
@@ -211,8 +235,10 @@ class Service:
 
     def http(self, method, path, body=None, headers=None):
         """(status, {lower-case name: value}, body bytes)."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.ports["http"],
-                                                timeout=PATIENCE_S)
+        address = ("127.0.0.1", self.ports["http"])
+        connection = (http.client.HTTPSConnection(*address, timeout=PATIENCE_S,
+                                                  context=self.trust.context()) if self.trust else
+                      http.client.HTTPConnection(*address, timeout=PATIENCE_S))
         try:
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
