@@ -169,6 +169,35 @@ static enum err resolve_symbol(struct symbol_source *base, uint64_t pc, struct f
                           error);
 }
 
+/* Candidates are sorted by address, and at one address from the weakest to the best. */
+static size_t first_above(const struct symbol_candidates *candidates, uint64_t pc) {
+    size_t low = 0;
+    size_t high = candidates->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (candidates->items[middle].begin <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t symtab_source_names(const struct symbol_source *base, uint64_t pc,
+                           struct span ret_names[static SYMTAB_NAMES_MAX]) {
+    const struct symbol_candidates *candidates =
+        &symtab_source_of((struct symbol_source *)base)->candidates;
+    size_t count = 0;
+    for (size_t i = first_above(candidates, pc); i > 0 && count < SYMTAB_NAMES_MAX; i--) {
+        const struct symbol_candidate *candidate = &candidates->items[i - 1];
+        if (candidate->begin != pc)
+            break;
+        if (candidate->kind != SYMBOL_KIND_STUB)
+            ret_names[count++] = candidate->name;
+    }
+    return count;
+}
+
 static void free_source(struct symbol_source *base) {
     struct symtab_source *source = symtab_source_of(base);
     symbol_candidates_clear(&source->candidates);

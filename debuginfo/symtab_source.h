@@ -16,6 +16,15 @@
 #include "base/symbol_source.h"
 #include "debuginfo/elf_file.h"
 
+#define SYMTAB_NAMES_MAX 64
+
+/*
+ * All names of code that begins at pc, the better ones first, with the one that answers there among
+ * them if it begins there; stubs are left out. At most SYMTAB_NAMES_MAX; they belong to the source.
+ */
+size_t symtab_source_names(const struct symbol_source *source, uint64_t pc,
+                           struct span ret_names[static SYMTAB_NAMES_MAX]);
+
 /* The file must outlive the source. A file without symbols gives an empty source. */
 enum err symtab_source_new(struct elf_file *file, struct symbol_source **ret_source,
                            struct error *error);

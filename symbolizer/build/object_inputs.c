@@ -155,3 +155,19 @@ void object_inputs_extents(const struct object_inputs *inputs, const struct pc_r
         *ret_exact = exact;
     }
 }
+
+bool object_inputs_outer_name(const struct object_inputs *inputs, const struct outer_name *dwarf,
+                              uint64_t entry_pc, struct span *ret_name) {
+    struct span names[SYMTAB_NAMES_MAX];
+    for (size_t i = 0; i < inputs->file_count; i++) {
+        if (!inputs->symtabs[i])
+            continue;
+        size_t count = symtab_source_names(inputs->symtabs[i], entry_pc, names);
+        size_t chosen = outer_name_choose(dwarf, names, count);
+        if (chosen != OUTER_NAME_KEEP) {
+            *ret_name = names[chosen];
+            return true;
+        }
+    }
+    return false;
+}

@@ -9,6 +9,7 @@
 
 #include "base/symbol_source.h"
 #include "debuginfo/elf_file.h"
+#include "symbolizer/build/outer_name.h"
 #include "symbolizer/index/index.h"
 #include "symbolizer/protocol/job.h"
 
@@ -38,3 +39,12 @@ void object_inputs_describe(const struct object_inputs *inputs, struct index_sum
 /* Where code lies, from the file that knows best; empty when none does. */
 void object_inputs_extents(const struct object_inputs *inputs, const struct pc_range **ret_extents,
                            size_t *ret_count, bool *ret_exact);
+
+/*
+ * The symbol that begins where a function is entered and agrees with DWARF's name for it
+ * (outer_name.h), of the first file that has one; false, and *ret_name as it was, when that name is
+ * to stay. The name lives as long as the files. Any number of threads may ask at once, but not
+ * while a symbol source is asked for something else.
+ */
+bool object_inputs_outer_name(const struct object_inputs *inputs, const struct outer_name *dwarf,
+                              uint64_t entry_pc, struct span *ret_name);

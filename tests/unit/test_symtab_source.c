@@ -456,6 +456,38 @@ static void names_that_overlap_without_end_are_cut_off(void **state) {
     assert_string_equal(name_at(&fixture, 0x1000 + SYMBOL_COUNT - 1), "");
 }
 
+static void all_names_at_an_address_are_told_the_best_first(void **state) {
+    (void)state;
+    static const struct elf_image_symbol symbols[] = {
+        {"inside", 0x1008, 0, STB_GLOBAL, STT_FUNC, 1},
+        {"__GI_read", 0x1000, 0x10, STB_LOCAL, STT_FUNC, 1},
+        {"__read", 0x1000, 0x10, STB_WEAK, STT_FUNC, 1},
+        {"read@@GLIBC_2.2.5", 0x1000, 0x10, STB_GLOBAL, STT_FUNC, 1},
+        {"label", 0x1000, 0, STB_GLOBAL, STT_NOTYPE, 1},
+        {"next", 0x1010, 0x10, STB_GLOBAL, STT_FUNC, 1},
+    };
+    static const char *const want[] = {"read", "__GI_read", "__read", "label"};
+    CLEANUP(fixture_clear) struct fixture fixture = symtab_of(symbols, ARRAY_SIZE(symbols));
+    struct span names[SYMTAB_NAMES_MAX];
+    assert_int_equal(symtab_source_names(fixture.source, 0x1000, names), ARRAY_SIZE(want));
+    for (size_t i = 0; i < ARRAY_SIZE(want); i++)
+        assert_true(span_equal_cstr(names[i], want[i]));
+    assert_int_equal(symtab_source_names(fixture.source, 0x1008, names), 1);
+    assert_int_equal(symtab_source_names(fixture.source, 0x1001, names), 0);
+    assert_int_equal(symtab_source_names(fixture.source, 0, names), 0);
+    assert_int_equal(symtab_source_names(fixture.source, UINT64_MAX, names), 0);
+}
+
+static void no_more_names_are_told_than_there_is_room_for(void **state) {
+    (void)state;
+    struct elf_image_symbol symbols[3 * SYMTAB_NAMES_MAX];
+    for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
+        symbols[i] = (struct elf_image_symbol){"same", 0x1000, 1, STB_GLOBAL, STT_FUNC, 1};
+    CLEANUP(fixture_clear) struct fixture fixture = symtab_of(symbols, ARRAY_SIZE(symbols));
+    struct span names[SYMTAB_NAMES_MAX];
+    assert_int_equal(symtab_source_names(fixture.source, 0x1000, names), SYMTAB_NAMES_MAX);
+}
+
 /* The slow and obvious answer: of all symbols that cover pc the one that begins last. */
 static const struct elf_image_symbol *covering(const struct elf_image_symbol *symbols, size_t count,
                                                uint64_t pc) {
@@ -515,6 +547,8 @@ int main(void) {
         cmocka_unit_test(a_file_without_symbols_is_an_empty_source),
         cmocka_unit_test(a_damaged_table_is_reported_and_the_other_one_read),
         cmocka_unit_test(names_that_overlap_without_end_are_cut_off),
+        cmocka_unit_test(all_names_at_an_address_are_told_the_best_first),
+        cmocka_unit_test(no_more_names_are_told_than_there_is_room_for),
         cmocka_unit_test(agrees_with_a_plain_search_over_random_overlaps),
     };
     return cmocka_run_group_tests_name("symtab_source", tests, NULL, NULL);

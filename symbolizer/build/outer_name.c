@@ -1,0 +1,107 @@
+#include "symbolizer/build/outer_name.h"
+
+#include "base/cleanup.h"
+#include "symbolizer/index/demangle.h"
+
+static bool is_suffix_byte(char byte) {
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '_' || byte == '.';
+}
+
+/* "name.word.1" for "name": no source language has the dot in its identifiers. A number first is
+ * what GCC makes of nested functions. */
+static bool is_clone_of(struct span alias, struct span name) {
+    if (name.size == 0 || alias.size < name.size + 2 ||
+        memcmp(alias.data, name.data, name.size) != 0 || alias.data[name.size] != '.' ||
+        (alias.data[name.size + 1] >= '0' && alias.data[name.size + 1] <= '9'))
+        return false;
+    for (size_t i = name.size; i < alias.size; i++)
+        if (!is_suffix_byte(alias.data[i]))
+            return false;
+    return true;
+}
+
+/* --- comparing a readable name with DW_AT_name --------------------------------------------------
+ */
+
+/* What stands before the bracket that the last byte closes; all if it closes none. */
+static struct span without_last_bracket(struct span text, char open, char close) {
+    size_t depth = 0;
+    for (size_t i = text.size; i-- > 0;) {
+        if (text.data[i] == close)
+            depth++;
+        else if (text.data[i] == open && --depth == 0)
+            return span_of(text.data, i);
+    }
+    return text;
+}
+
+static bool ends_with(struct span text, const char *suffix) {
+    size_t size = strlen(suffix);
+    return text.size >= size && memcmp(text.data + text.size - size, suffix, size) == 0;
+}
+
+static bool drop(struct span *text, const char *suffix) {
+    bool found = ends_with(*text, suffix);
+    if (found)
+        text->size -= strlen(suffix);
+    return found;
+}
+
+/* "a::f<int>(int) const" to "a::f<int>". */
+static struct span without_parameters(struct span text) {
+    while (drop(&text, " const") || drop(&text, " volatile") || drop(&text, " &") ||
+           drop(&text, " &&"))
+        ;
+    return ends_with(text, ")") ? without_last_bracket(text, '(', ')') : text;
+}
+
+/* What ends in a bracket that is none stays: operator> and its like. */
+static struct span without_template(struct span text) {
+    static const char *const operators[] = {"operator>", "operator->", "operator>>", "operator<=>"};
+    for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
+        if (ends_with(text, operators[i]))
+            return text;
+    return ends_with(text, ">") ? without_last_bracket(text, '<', '>') : text;
+}
+
+/* True if the last component of the path is that name; a return type may stand before it. */
+static bool is_last_component(struct span path, struct span name) {
+    if (name.size == 0 || path.size < name.size ||
+        memcmp(path.data + path.size - name.size, name.data, name.size) != 0)
+        return false;
+    char before = path.size == name.size ? ':' : path.data[path.size - name.size - 1];
+    return before == ':' || before == ' ' || before == '*' || before == '&';
+}
+
+static bool demangles_to(struct span alias, struct span short_name, struct buffer *text) {
+    text->size = 0;
+    if (!demangle_looks_mangled(alias) || !demangle(alias, text))
+        return false;
+    struct span path = without_parameters(buffer_span(text));
+    return is_last_component(path, short_name) ||
+           is_last_component(without_template(path), without_template(short_name));
+}
+
+static size_t choose_readable(struct span short_name, const struct span *aliases, size_t count) {
+    struct buffer text = {.size_max = DEMANGLE_OUTPUT_SIZE_MAX};
+    size_t chosen = OUTER_NAME_KEEP;
+    for (size_t i = 0; i < count && chosen == OUTER_NAME_KEEP; i++)
+        if (demangles_to(aliases[i], short_name, &text))
+            chosen = i;
+    buffer_clear(&text);
+    return chosen;
+}
+
+size_t outer_name_choose(const struct outer_name *dwarf, const struct span *aliases, size_t count) {
+    bool is_mangled = demangle_looks_mangled(dwarf->name);
+    struct span label = is_mangled ? dwarf->name : dwarf->short_name;
+    for (size_t i = 0; i < count; i++)
+        if (span_equal(aliases[i], dwarf->name) ||
+            (label.size > 0 && span_equal(aliases[i], label)))
+            return i;
+    for (size_t i = 0; i < count; i++)
+        if (is_clone_of(aliases[i], dwarf->name) || is_clone_of(aliases[i], label))
+            return i;
+    return is_mangled ? OUTER_NAME_KEEP : choose_readable(dwarf->short_name, aliases, count);
+}
