@@ -206,15 +206,14 @@ static void write_report(struct json_writer *writer, const struct holdings *hold
     buffer_append_byte(writer->out, '\n');
 }
 
-static enum err read_quality(const struct module_resolver *resolver,
-                             const struct request_context *context, struct holdings *holdings,
-                             struct module_state *state, struct error *error) {
+static void read_quality(const struct module_resolver *resolver,
+                         const struct request_context *context, struct holdings *holdings,
+                         struct module_state *state) {
     if (!state->handle)
-        return ERR_OK;
+        return;
     index_summary_read(index_handle_index(state->handle), &holdings->summary);
-    if (index_handle_is_intact(state->handle))
-        return ERR_OK;
-    return module_resolver_replace(resolver, context, state, error);
+    if (!index_handle_is_intact(state->handle))
+        module_resolver_replace(resolver, context, state);
 }
 
 enum err debuginfo_report(const struct module_resolver *resolver,
@@ -229,10 +228,9 @@ enum err debuginfo_report(const struct module_resolver *resolver,
     enum err err = catalog_read(resolver->catalog, read_holdings, holdings, error);
     if (err == ERR_OK)
         err = module_resolver_read(resolver, context, id, 1, &state, error);
-    if (err == ERR_OK)
-        err = read_quality(resolver, context, holdings, &state, error);
     if (err != ERR_OK)
         return err;
+    read_quality(resolver, context, holdings, &state);
     bool known = holdings->object_count > 0 || holdings->has_upload || state.has_build;
     if (known) {
         struct json_writer writer = json_writer_to(ret_json);

@@ -20,6 +20,8 @@ static const struct error_mapping mappings[ERR_COUNT] = {
     [ERR_EXISTS] = {GRPC_ALREADY_EXISTS, 409},
     [ERR_STATE] = {GRPC_FAILED_PRECONDITION, 409},
     [ERR_EXHAUSTED] = {GRPC_RESOURCE_EXHAUSTED, 429},
+    /* RFC 4918, 11.5: insufficient storage. */
+    [ERR_NO_SPACE] = {GRPC_RESOURCE_EXHAUSTED, 507},
     [ERR_UNAVAILABLE] = {GRPC_UNAVAILABLE, 503},
     [ERR_TIMEOUT] = {GRPC_DEADLINE_EXCEEDED, 504},
     /* 499 is nginx's number for a client that went away; nobody is left to read it. */
@@ -41,6 +43,8 @@ unsigned error_map_http(enum err code) {
 }
 
 const char *error_map_public_text(const struct error *error) {
+    if (error->code == ERR_NO_SPACE)
+        return "the server's disk is full; try again later";
     if (error->sys_errno != 0 || error->code == ERR_IO || error->code == ERR_INTERNAL)
         return "the server has trouble of its own; its log says more";
     return error->text;

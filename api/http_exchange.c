@@ -123,6 +123,8 @@ static void add_headers(struct http_exchange *exchange, struct MHD_Response *res
         MHD_add_response_header(response, "Cache-Control", "no-store");
     if (status == 429 || status == 503)
         MHD_add_response_header(response, "Retry-After", "1");
+    if (status == 507) /* a disk is not emptied in a second */
+        MHD_add_response_header(response, "Retry-After", "60");
     if (atomic_load(&exchange->server->stopping))
         MHD_add_response_header(response, "Connection", "close");
 }

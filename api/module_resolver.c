@@ -87,18 +87,24 @@ static bool judge_build(struct module_state *state, const struct build_row *buil
         break;
     case BUILD_QUEUED:
     case BUILD_OK:
-        become(state, MODULE_PENDING, "the index waits to be built");
+        /* With a reason: it has been tried, and our own trouble kept it from its end. */
+        become(state, MODULE_PENDING,
+               build->reason[0] ? build->reason : "the index waits to be built");
         break;
     }
     state->build_under_way = true;
     return false;
 }
 
-static enum err rebuild(const struct module_resolver *resolver, const char *tenant,
-                        struct module_state *state, const char *detail, struct error *error) {
+/* A full disk, say, must not keep other modules from their answers. */
+static void rebuild(const struct module_resolver *resolver, const char *tenant,
+                    struct module_state *state, const char *detail) {
+    struct error error;
     become(state, MODULE_PENDING, detail);
-    state->build_under_way = true;
-    return build_queue_rebuild(resolver->builds, tenant, &state->build_key, error);
+    if (build_queue_rebuild(resolver->builds, tenant, &state->build_key, &error) == ERR_OK)
+        state->build_under_way = true;
+    else
+        become(state, MODULE_PENDING, error.text);
 }
 
 static enum err settle(const struct module_resolver *resolver, const char *tenant,
@@ -119,9 +125,9 @@ static enum err settle(const struct module_resolver *resolver, const char *tenan
             return err;
     }
     if (build->state == BUILD_OK)
-        return rebuild(resolver, tenant, state, "the index is being built again", error);
-    if (judge_build(state, build))
-        return rebuild(resolver, tenant, state, "the build is being tried again", error);
+        rebuild(resolver, tenant, state, "the index is being built again");
+    else if (judge_build(state, build))
+        rebuild(resolver, tenant, state, "the build is being tried again");
     return ERR_OK;
 }
 
@@ -158,9 +164,8 @@ enum err module_resolver_read(const struct module_resolver *resolver,
     return err == ERR_OK ? settle_all(resolver, &question, error) : err;
 }
 
-enum err module_resolver_replace(const struct module_resolver *resolver,
-                                 const struct request_context *context, struct module_state *state,
-                                 struct error *error) {
+void module_resolver_replace(const struct module_resolver *resolver,
+                             const struct request_context *context, struct module_state *state) {
     index_handle_release(TAKE(state->handle));
-    return rebuild(resolver, context->tenant, state, "the index is being built again", error);
+    rebuild(resolver, context->tenant, state, "the index is being built again");
 }

@@ -47,9 +47,8 @@ struct module_resolver {
 
 /* The index of this state turned out to be no longer intact: the handle is released, and the module
  * is pending until the index is there again. */
-enum err module_resolver_replace(const struct module_resolver *resolver,
-                                 const struct request_context *context, struct module_state *state,
-                                 struct error *error);
+void module_resolver_replace(const struct module_resolver *resolver,
+                             const struct request_context *context, struct module_state *state);
 
 /* All from one state of the catalog. Blocks for the disk. On failure nothing is handed out. */
 enum err module_resolver_read(const struct module_resolver *resolver,

@@ -109,7 +109,8 @@ static enum err look_up(struct symbolize_batch *batch, size_t position, struct e
     index_lookup(index, module->addresses, module->address_count, result->hits);
     if (!index_handle_is_intact(result->state.handle)) {
         result->hits = NULL;
-        return module_resolver_replace(batch->resolver, &batch->context, &result->state, error);
+        module_resolver_replace(batch->resolver, &batch->context, &result->state);
+        return ERR_OK;
     }
     batch->lookup_count += module->address_count;
     return ERR_OK;

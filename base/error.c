@@ -1,6 +1,7 @@
 #include "base/error.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,10 @@ enum err(error_set_errno)(struct error *error, enum err code, int sys_errno, con
     return code;
 }
 
+enum err err_of_errno(int sys_errno) {
+    return sys_errno == ENOSPC || sys_errno == EDQUOT ? ERR_NO_SPACE : ERR_IO;
+}
+
 enum err error_prefix(struct error *error, const char *format, ...) {
     char before[sizeof(error->text)];
     va_list arguments;
@@ -85,6 +90,7 @@ const char *err_name(enum err code) {
         [ERR_EXISTS] = "already_exists",
         [ERR_STATE] = "failed_precondition",
         [ERR_EXHAUSTED] = "resource_exhausted",
+        [ERR_NO_SPACE] = "no_space",
         [ERR_UNAVAILABLE] = "unavailable",
         [ERR_TIMEOUT] = "timeout",
         [ERR_CANCELLED] = "cancelled",

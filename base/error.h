@@ -19,6 +19,7 @@ enum err {
     ERR_EXISTS,
     ERR_STATE,       /* not possible in the present state (gRPC FAILED_PRECONDITION) */
     ERR_EXHAUSTED,   /* over a quota or a queue's length; may work later */
+    ERR_NO_SPACE,    /* the disk is full; may work later */
     ERR_UNAVAILABLE, /* a part we need is not up; may work later */
     ERR_TIMEOUT,
     ERR_CANCELLED,
@@ -44,6 +45,10 @@ enum err error_set(struct error *error, enum err code, const char *format, ...)
 /* Same, for a failed system call: appends ": " and strerror(sys_errno). */
 enum err error_set_errno(struct error *error, enum err code, int sys_errno, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* The code of a failed system call that takes space: ERR_NO_SPACE when there is none (left for this
+ * user), else ERR_IO. */
+enum err err_of_errno(int sys_errno);
 
 /* Put "<format>: " before the text that is there; returns error->code. */
 enum err error_prefix(struct error *error, const char *format, ...)

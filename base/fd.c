@@ -23,7 +23,8 @@ enum err fd_write_all(int fd, const void *bytes, size_t size, struct error *erro
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return error_set_errno(error, ERR_IO, errno, "cannot write %zu bytes", size);
+            return error_set_errno(error, err_of_errno(errno), errno, "cannot write %zu bytes",
+                                   size);
         next += written;
         size -= (size_t)written;
     }
@@ -71,15 +72,17 @@ void fd_unmap(struct span bytes) {
 
 enum err fd_make_directory(int directory, const char *name, struct error *error) {
     if (mkdirat(directory, name, 0700) < 0 && errno != EEXIST)
-        return error_set_errno(error, ERR_IO, errno, "cannot make directory %s", name);
+        return error_set_errno(error, err_of_errno(errno), errno, "cannot make directory %s", name);
     return ERR_OK;
 }
 
 enum err fd_publish(int from_directory, const char *from, int to_directory, const char *to,
                     struct error *error) {
     if (renameat(from_directory, from, to_directory, to) < 0)
-        return error_set_errno(error, ERR_IO, errno, "cannot rename %s to %s", from, to);
+        return error_set_errno(error, err_of_errno(errno), errno, "cannot rename %s to %s", from,
+                               to);
     if (fsync(to_directory) < 0 || fsync(from_directory) < 0)
-        return error_set_errno(error, ERR_IO, errno, "cannot sync the directory of %s", to);
+        return error_set_errno(error, err_of_errno(errno), errno, "cannot sync the directory of %s",
+                               to);
     return ERR_OK;
 }

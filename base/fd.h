@@ -18,7 +18,7 @@ static inline void cleanup_fd(int *fd) {
     fd_close(*fd);
 }
 
-/* All bytes, or ERR_IO. Interrupted and short writes are continued. */
+/* All bytes, or ERR_NO_SPACE or ERR_IO. Interrupted and short writes are continued. */
 enum err fd_write_all(int fd, const void *bytes, size_t size, struct error *error);
 
 /* Up to `size` bytes; fewer only at the end of the file. */

@@ -71,7 +71,7 @@ static enum err compress(const struct look *look, const struct digest *digest,
         note_failure(compactor, error);
     if (err == ERR_DAMAGED && compactor->config.found_damaged)
         compactor->config.found_damaged(compactor->config.argument, digest);
-    return err == ERR_CANCELLED || err == ERR_EXHAUSTED ? err : ERR_OK;
+    return err == ERR_CANCELLED || err == ERR_NO_SPACE ? err : ERR_OK;
 }
 
 static enum err visit_file(void *argument, const struct digest_file *file, struct error *error) {
@@ -88,7 +88,7 @@ static void look_at_all(void *argument, const atomic_bool *stopping) {
     struct look look = {compactor, stopping};
     struct error error;
     enum err err = digest_files_visit(compactor->store->blobs, visit_file, &look, &error);
-    if (err != ERR_OK && err != ERR_CANCELLED && err != ERR_EXHAUSTED)
+    if (err != ERR_OK && err != ERR_CANCELLED && err != ERR_NO_SPACE)
         note_failure(compactor, &error);
     pthread_mutex_lock(&compactor->mutex);
     compactor->stats.passes++;

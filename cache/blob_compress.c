@@ -57,8 +57,7 @@ static enum err write_compressed(struct work *work, int in, const atomic_bool *c
 
 static enum err sync_out(struct work *work, struct error *error) {
     if (fsync(work->out) < 0)
-        return error_set_errno(error, errno == ENOSPC ? ERR_EXHAUSTED : ERR_IO, errno,
-                               "cannot sync a compressed blob");
+        return error_set_errno(error, err_of_errno(errno), errno, "cannot sync a compressed blob");
     FAULT_POINT("blob.compress_after_write");
     return ERR_OK;
 }

@@ -23,7 +23,7 @@ struct blob_compress_result {
 
 /* Takes long. ERR_CANCELLED soon after *cancel became true; cancel may be NULL. ERR_NOT_FOUND, also
  * when the blob is removed meanwhile; ERR_DAMAGED when its bytes have another digest than its name
- * says (it is left alone); ERR_EXHAUSTED when the disk is full. */
+ * says (it is left alone); ERR_NO_SPACE when the disk is full. */
 enum err blob_store_compress(struct blob_store *store, const struct digest *digest,
                              const atomic_bool *cancel, struct blob_compress_result *ret_result,
                              struct error *error);

@@ -20,7 +20,7 @@ struct blob_frames_summary {
 };
 
 /* Reads `in` from its position to its end and appends to `out`. ERR_CANCELLED soon after *cancel
- * became true; cancel may be NULL. ERR_EXHAUSTED when the disk is full. */
+ * became true; cancel may be NULL. ERR_NO_SPACE when the disk is full. */
 enum err blob_frames_write(int in, int out, const atomic_bool *cancel,
                            struct blob_frames_summary *ret_summary, struct error *error);
 

@@ -50,11 +50,8 @@ static void put_u32(struct buffer *buffer, uint32_t value) {
 
 static enum err put(struct frame_writer *writer, const void *bytes, size_t size,
                     struct error *error) {
-    enum err err = fd_write_all(writer->out, bytes, size, error);
-    if (err != ERR_OK && error->sys_errno == ENOSPC)
-        err = error_set(error, ERR_EXHAUSTED, "no space to compress a blob");
     writer->summary.stored_size += size;
-    return err;
+    return fd_write_all(writer->out, bytes, size, error);
 }
 
 static enum err write_frame(struct frame_writer *writer, size_t raw_size, struct error *error) {

@@ -82,11 +82,6 @@ static void drop_temp(struct blob_writer *writer) {
 static enum err writer_broken(struct blob_writer *writer, struct error *error) {
     drop_temp(writer);
     writer->state = WRITER_BROKEN;
-    int number = error->sys_errno;
-    if (number == ENOSPC || number == EDQUOT)
-        return error_set_errno(error, ERR_EXHAUSTED, number,
-                               "no space for an upload after %llu bytes",
-                               (unsigned long long)writer->size);
     return error_prefix(error, "upload after %llu bytes", (unsigned long long)writer->size);
 }
 
@@ -124,7 +119,7 @@ enum err blob_writer_seal(struct blob_writer *writer, struct digest *ret_digest,
     if (writer->state != WRITER_OPEN)
         return error_set(error, ERR_STATE, "this upload was sealed or failed before");
     if (fsync(writer->fd) < 0) {
-        error_set_errno(error, ERR_IO, errno, "cannot sync");
+        error_set_errno(error, err_of_errno(errno), errno, "cannot sync");
         return writer_broken(writer, error);
     }
     FAULT_POINT("blob.after_fsync");
@@ -194,8 +189,6 @@ static enum err open_inflated(struct blob_store *store, struct blob_reader *read
     enum err err = temp_file_open(store->temp, &file, &out, error);
     if (err == ERR_OK)
         err = blob_reader_copy(reader, out, error);
-    if (err != ERR_OK && error->sys_errno == ENOSPC)
-        err = error_set(error, ERR_EXHAUSTED, "no space to inflate a blob");
     if (err != ERR_OK)
         return err;
     int fd = openat(store->temp, file.name, O_RDONLY | O_CLOEXEC);

@@ -52,7 +52,7 @@ DEFINE_CLEANUP(blob_writer, struct blob_writer, blob_writer_free)
 
 /* A read-only fd on the raw bytes; the caller closes it. Takes its time: all bytes are read and
  * compared with the digest (ERR_DAMAGED), and a compressed blob is inflated into a file without a
- * name (ERR_EXHAUSTED when there is no space for it). ERR_NOT_FOUND. */
+ * name (ERR_NO_SPACE when there is no space for it). ERR_NOT_FOUND. */
 enum err blob_store_open_blob(struct blob_store *store, const struct digest *digest, int *ret_fd,
                               struct error *error);
 enum err blob_store_remove(struct blob_store *store, const struct digest *digest,

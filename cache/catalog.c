@@ -91,8 +91,17 @@ static bool run_request(struct catalog *catalog, struct request *request) {
 static void fail_group(struct request *group, const struct error *cause) {
     for (struct request *request = group; request; request = request->next)
         if (request->err == ERR_OK)
-            request->err = error_set(request->error, ERR_IO, "the catalog could not commit: %.400s",
-                                     cause->text);
+            request->err = error_set(request->error,
+                                     cause->code == ERR_NO_SPACE ? ERR_NO_SPACE : ERR_IO,
+                                     "the catalog could not commit: %.400s", cause->text);
+}
+
+/* The one that lost it mostly knows why. */
+static enum err lost_by(const struct request *request, struct error *error) {
+    if (request->err == ERR_OK)
+        return error_set(error, ERR_IO, "the transaction was lost");
+    *error = *request->error;
+    return request->err;
 }
 
 static enum err run_group(struct catalog *catalog, struct request *group, struct error *error) {
@@ -101,7 +110,7 @@ static enum err run_group(struct catalog *catalog, struct request *group, struct
         return err;
     for (struct request *request = group; request; request = request->next)
         if (!run_request(catalog, request))
-            return error_set(error, ERR_IO, "the transaction was lost");
+            return lost_by(request, error);
     FAULT_POINT("catalog.before_commit");
     err = catalog_connection_run(catalog->connection, "COMMIT", error);
     FAULT_POINT("catalog.after_commit");

@@ -7,10 +7,11 @@
  * catalog_uploads.h, catalog_objects.h and catalog_builds.h. Writes run on one writer thread, which
  * commits what has gathered as a group: catalog_write returns after its work is on disk. A function
  * that fails is undone alone (savepoint); when the commit itself fails, all of the group get
- * ERR_IO. Reads run on the calling thread, on a connection of its own, and see the last committed
- * state. A function is short and calls neither catalog_write nor catalog_read: others wait for it.
+ * ERR_IO or ERR_NO_SPACE. Reads run on the calling thread, on a connection of its own, and see the
+ * last committed state. A function is short and calls neither catalog_write nor catalog_read:
+ * others wait for it.
  *
- * Errors: ERR_NOT_FOUND also for an unknown tenant; ERR_EXHAUSTED when the disk is full; ERR_IO
+ * Errors: ERR_NOT_FOUND also for an unknown tenant; ERR_NO_SPACE when the disk is full; ERR_IO
  * when the file is damaged or the system refused; ERR_LIMIT for a number that the catalog cannot
  * hold.
  *

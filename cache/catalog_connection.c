@@ -25,7 +25,7 @@ enum err catalog_error(sqlite3 *database, int result, const char *what, struct e
     case SQLITE_NOTADB:
         return error_set(error, ERR_IO, "%s: the catalog file is damaged (%s)", what, text);
     case SQLITE_FULL:
-        return error_set(error, ERR_EXHAUSTED, "%s: the disk of the catalog is full", what);
+        return error_set(error, ERR_NO_SPACE, "%s: the disk of the catalog is full", what);
     case SQLITE_NOMEM:
         code = ERR_NO_MEMORY;
         break;
@@ -40,6 +40,8 @@ enum err catalog_error(sqlite3 *database, int result, const char *what, struct e
     case SQLITE_RANGE:
         return error_set(error, ERR_LIMIT, "%s: a value is too large for the catalog", what);
     case SQLITE_IOERR:
+        code = database ? err_of_errno(sqlite3_system_errno(database)) : ERR_IO;
+        break;
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:

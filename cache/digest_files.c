@@ -28,7 +28,7 @@ static enum err open_existing(int parent, const char *name, int *ret_fd, struct 
 
 static enum err sync_folder(int fd, const char *name, struct error *error) {
     if (fsync(fd) < 0)
-        return error_set_errno(error, ERR_IO, errno, "cannot sync directory %s", name);
+        return error_set_errno(error, err_of_errno(errno), errno, "cannot sync directory %s", name);
     return ERR_OK;
 }
 
@@ -165,8 +165,7 @@ enum err temp_file_open(int directory, struct temp_file *ret_file, int *ret_fd,
     hex_encode(span_of(random, sizeof(random)), file.name);
     int fd = openat(directory, file.name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return error_set_errno(error, errno == ENOSPC ? ERR_EXHAUSTED : ERR_IO, errno,
-                               "cannot make a temporary file");
+        return error_set_errno(error, err_of_errno(errno), errno, "cannot make a temporary file");
     *ret_file = file;
     *ret_fd = fd;
     return ERR_OK;
@@ -182,7 +181,8 @@ enum err temp_file_move(struct temp_file *file, int root, const struct digest_pl
         failure = renameat(file->directory, file->name, root, place->path);
     }
     if (failure < 0)
-        return error_set_errno(error, ERR_IO, errno, "cannot rename a file to %s", place->path);
+        return error_set_errno(error, err_of_errno(errno), errno, "cannot rename a file to %s",
+                               place->path);
     file->name[0] = '\0';
     return ERR_OK;
 }

@@ -64,7 +64,7 @@ struct temp_file {
     char name[33]; /* random; empty once moved or removed */
 };
 
-/* Makes one, open for reading and writing. ERR_EXHAUSTED when the disk is full. */
+/* Makes one, open for reading and writing. ERR_NO_SPACE when the disk is full. */
 enum err temp_file_open(int directory, struct temp_file *ret_file, int *ret_fd,
                         struct error *error);
 

@@ -35,8 +35,7 @@ int index_output_fd(const struct index_output *output) {
 static enum err sync_output(struct index_output *output, uint64_t *ret_size, struct error *error) {
     struct stat status;
     if (fsync(output->fd) < 0 || fstat(output->fd, &status) < 0)
-        return error_set_errno(error, errno == ENOSPC ? ERR_EXHAUSTED : ERR_IO, errno,
-                               "cannot sync an index");
+        return error_set_errno(error, err_of_errno(errno), errno, "cannot sync an index");
     FAULT_POINT("index.after_fsync");
     *ret_size = (uint64_t)status.st_size;
     return ERR_OK;

@@ -149,7 +149,7 @@ static enum err refusal(const struct http_client *client, long code, struct erro
     enum err err = ERR_INVALID;
     if (code == 404)
         err = ERR_NOT_FOUND;
-    else if (code == 429 || code == 502 || code == 503 || code == 504)
+    else if (code == 429 || (code >= 502 && code <= 504) || code == 507)
         err = ERR_UNAVAILABLE;
     read_words(client, words);
     return error_set(error, err, "%s (HTTP %ld)", words, code);

@@ -8,6 +8,8 @@
 #include "cache/catalog_removal.h"
 #include "ingest/build_job_internal.h"
 
+#define OWN_TROUBLE_EXPIRY_MS ((int64_t)60 * 1000)
+
 /* A build while it is made. */
 struct build_job {
     const struct build_site *site;
@@ -223,6 +225,13 @@ static int64_t retry_delay_ms(const struct build_job *job) {
     return job->site->retry_delay_ms << job->row.attempts;
 }
 
+/* A full disk may have room again soon, and nobody shall wait for an hour then. */
+static int64_t expiry_ms(const struct build_job *job) {
+    int64_t expiry_ms = job->site->failure_expiry_ms;
+    return job->own_trouble && expiry_ms > OWN_TROUBLE_EXPIRY_MS ? OWN_TROUBLE_EXPIRY_MS
+                                                                 : expiry_ms;
+}
+
 /* Fills in the rest of the row, and says what comes next. */
 static struct build_job_result conclude(struct build_job *job) {
     int64_t now_ms = clock_wall_ms();
@@ -235,7 +244,7 @@ static struct build_job_result conclude(struct build_job *job) {
         return result;
     }
     job->row.finished_ms = now_ms;
-    job->row.expires_ms = job->row.state == BUILD_OK ? 0 : now_ms + job->site->failure_expiry_ms;
+    job->row.expires_ms = job->row.state == BUILD_OK ? 0 : now_ms + expiry_ms(job);
     if (job->lost) /* nobody waits for it until the file is there again */
         job->row.expires_ms = now_ms;
     if (job->row.state == BUILD_OK) {

@@ -29,7 +29,7 @@ struct build_queue;
 
 struct build_queue_config {
     unsigned worker_count;     /* 0: number of CPUs, at most 4 */
-    int64_t failure_expiry_ms; /* 0: 1 hour */
+    int64_t failure_expiry_ms; /* 0: 1 hour; our own trouble expires after a minute at most */
     int64_t retry_delay_ms;    /* after our own trouble; doubles each time, five times; 0: 1 s */
 };
 

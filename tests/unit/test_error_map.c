@@ -19,6 +19,7 @@ static void our_own_trouble_is_retried_by_agents(void **state) {
     assert_int_equal(error_map_grpc(ERR_IO), GRPC_UNAVAILABLE);
     assert_int_equal(error_map_grpc(ERR_UNAVAILABLE), GRPC_UNAVAILABLE);
     assert_int_equal(error_map_grpc(ERR_EXHAUSTED), GRPC_RESOURCE_EXHAUSTED);
+    assert_int_equal(error_map_grpc(ERR_NO_SPACE), GRPC_RESOURCE_EXHAUSTED);
     assert_int_equal(error_map_grpc(ERR_NO_MEMORY), GRPC_RESOURCE_EXHAUSTED);
 }
 
