@@ -73,12 +73,14 @@ def build(*programs, name="grpc_go", prepare=None):
 
 class Program:
     """A Go program of ours; `requests` maps the words it may ask for to functions of the words that
-    follow; one that returns None answers nothing. Its other lines are TAP of this script."""
+    follow; one that returns None answers nothing. `environment` is added to its own. Its other
+    lines are TAP of this script; `take`, if given, gets them instead."""
 
-    def __init__(self, words, requests=None):
+    def __init__(self, words, requests=None, environment=None, take=None):
         self.requests = requests or {}
+        self.take = take or (lambda line: print(line, end="", flush=True))
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
+                                        text=True, env={**os.environ, **(environment or {})})
 
     def run(self):
         """Until its end; returns the exit status."""
@@ -86,7 +88,7 @@ class Program:
             if line.startswith("!"):
                 self.answer(*line[1:].split())
             else:
-                print(line, end="", flush=True)
+                self.take(line)
         return self.process.wait()
 
     def answer(self, word, *rest):

@@ -1,5 +1,5 @@
-// Package agent speaks DebuginfoService as Parca Agent does: one plain connection, bearer token and
-// retry count as metadata, chunks of 8 MiB without compression, messages of at most 64 MiB.
+// Package agent speaks DebuginfoService as Parca Agent does: one connection, bearer token and retry
+// count as metadata, chunks of 8 MiB without compression, messages of at most 64 MiB.
 package agent
 
 import (
@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
 	pb "symbolizer.test/grpc_go/debuginfo"
@@ -48,8 +47,12 @@ func Dial(address string) (*Agent, error) {
 		open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
 		return open(withMetadata(ctx), description, c, method, options...)
 	}
+	transport, err := transportCredentials()
+	if err != nil {
+		return nil, err
+	}
 	connection, err := grpc.NewClient("passthrough:///"+address,
-		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
+		grpc.WithTransportCredentials(transport), grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(CallSizeMax),
 			grpc.MaxCallSendMsgSize(CallSizeMax)),
 		grpc.WithUnaryInterceptor(unary), grpc.WithStreamInterceptor(stream))

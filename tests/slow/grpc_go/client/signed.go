@@ -21,7 +21,12 @@ func put(url string, body io.Reader, size int64) (int, string, error) {
 		return 0, "", err
 	}
 	request.ContentLength = size
-	response, err := http.DefaultClient.Do(request)
+	client, err := agent.HTTPClient()
+	if err != nil {
+		return 0, "", err
+	}
+	defer client.CloseIdleConnections()
+	response, err := client.Do(request)
 	if err != nil {
 		return 0, "", err
 	}
@@ -43,7 +48,7 @@ func wantPut(url string, body io.Reader, size int64, wanted ...int) error {
 func (t *tester) signed() (*agent.File, *pb.UploadInstructions, error) {
 	file, told, err := t.started()
 	if err == nil && (told.UploadStrategy != pb.UploadInstructions_UPLOAD_STRATEGY_SIGNED_URL ||
-		!strings.HasPrefix(told.SignedUrl, "http://") || !uuid4.MatchString(told.UploadId)) {
+		!strings.HasPrefix(told.SignedUrl, agent.Scheme()+"://") || !uuid4.MatchString(told.UploadId)) {
 		err = fmt.Errorf("got %v", told)
 	}
 	return file, told, err
