@@ -72,5 +72,6 @@ void metrics_snapshot_read(const struct metrics_sources *sources,
     build_queue_stats_read(sources->builds, &snapshot.builds);
     ingest_stats_read(sources->ingest, &snapshot.ingest);
     grpc_server_stats_read(sources->grpc, &snapshot.grpc);
+    server_tls_stats_read(sources->tls, &snapshot.tls);
     *ret_snapshot = snapshot;
 }

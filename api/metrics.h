@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "api/module_resolver.h"
+#include "api/server_tls.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/symbol.h"
@@ -57,6 +58,7 @@ struct metrics_sources {
     struct build_queue *builds;
     struct ingest *ingest;
     struct grpc_server *grpc;
+    struct server_tls *tls;
     struct task_pool *queries;
     struct task_pool *uploads;
     struct task_pool *asks;
@@ -72,6 +74,7 @@ struct metrics_snapshot {
     struct build_queue_stats builds;
     struct ingest_stats ingest;
     struct grpc_server_stats grpc;
+    struct server_tls_stats tls;
     size_t queries_waiting;
     size_t uploads_waiting;
     size_t asks_waiting;

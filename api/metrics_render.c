@@ -189,6 +189,18 @@ static void render_load(const struct metrics_snapshot *snapshot, struct buffer *
     labelled(text, "tasks_waiting", "pool", "write", snapshot->writes_waiting);
 }
 
+static void render_tls(const struct metrics_snapshot *snapshot, struct buffer *text) {
+    const struct server_tls_stats *stats = &snapshot->tls;
+    if (!stats->is_on)
+        return;
+    describe(text, "tls_refused_total", "counter", "Clients refused in the TLS handshake.");
+    labelled(text, "tls_refused_total", "listener", "grpc", stats->refused[SERVER_TLS_GRPC]);
+    labelled(text, "tls_refused_total", "listener", "http", stats->refused[SERVER_TLS_HTTP]);
+    gauge(text, "tls_certificate_not_after_seconds",
+          "When the certificate ends to be valid, in seconds since 1970.",
+          stats->not_after > 0 ? (uint64_t)stats->not_after : 0);
+}
+
 void metrics_render(const struct metrics *metrics, const struct metrics_snapshot *snapshot,
                     struct buffer *ret_text) {
     assert(snapshot->route_count <= METRICS_ROUTE_MAX);
@@ -203,4 +215,5 @@ void metrics_render(const struct metrics *metrics, const struct metrics_snapshot
     render_requests(metrics, snapshot, ret_text);
     render_calls(metrics, ret_text);
     render_load(snapshot, ret_text);
+    render_tls(snapshot, ret_text);
 }

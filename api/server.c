@@ -236,7 +236,7 @@ static void log_listening(const struct server *server, const char *protocol, con
               log_str("tls", server->tls.is_on ? "1.3" : "off"));
 }
 
-static struct metrics_sources metrics_sources(const struct server *server) {
+static struct metrics_sources metrics_sources(struct server *server) {
     return (struct metrics_sources){
         .catalog = server->catalog,
         .indexes = server->indexes,
@@ -245,6 +245,7 @@ static struct metrics_sources metrics_sources(const struct server *server) {
         .builds = server->builds,
         .ingest = server->ingest,
         .grpc = server->grpc,
+        .tls = &server->tls,
         .queries = server->queries,
         .uploads = server->uploads,
         .asks = server->asks,

@@ -91,19 +91,34 @@ struct tls_slot *server_tls_slot(struct server_tls *tls) {
     return tls->is_on ? &tls->slot : NULL;
 }
 
-static void log_refused(const struct server_tls *tls, const char *protocol, const char *peer,
-                        const char *reason) {
+void server_tls_stats_read(struct server_tls *tls, struct server_tls_stats *ret_stats) {
+    struct server_tls_stats stats = {.is_on = tls->is_on};
+    if (tls->is_on) {
+        CLEANUP(cleanup_tls_credentials)
+        struct tls_credentials *credentials = tls_slot_get(&tls->slot);
+        stats.not_after = tls_credentials_not_after(credentials);
+    }
+    for (int i = 0; i < SERVER_TLS_LISTENER_COUNT; i++)
+        stats.refused[i] = atomic_load_explicit(&tls->refused[i], memory_order_relaxed);
+    *ret_stats = stats;
+}
+
+static void note_refused(struct server_tls *tls, enum server_tls_listener listener,
+                         const char *peer, const char *reason) {
+    static const char *const names[] = {[SERVER_TLS_GRPC] = "grpc", [SERVER_TLS_HTTP] = "http"};
+    if (reason)
+        atomic_fetch_add_explicit(&tls->refused[listener], 1, memory_order_relaxed);
     log_event(tls->log, reason ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "tls_refused",
-              log_str("protocol", protocol), log_str("peer", peer),
+              log_str("protocol", names[listener]), log_str("peer", peer),
               log_str("reason", reason ? reason : "no whole TLS handshake"));
 }
 
 void server_tls_refused_grpc(void *argument, const char *peer, const char *reason) {
-    log_refused(argument, "grpc", peer, reason);
+    note_refused(argument, SERVER_TLS_GRPC, peer, reason);
 }
 
 void server_tls_refused_http(void *argument, const char *peer, const char *reason) {
-    log_refused(argument, "http", peer, reason);
+    note_refused(argument, SERVER_TLS_HTTP, peer, reason);
 }
 
 enum err server_tls_check(const struct server_options *options, int64_t now_ms,

@@ -10,15 +10,26 @@
  */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "api/server_options.h"
 #include "base/log.h"
 #include "rpc/tls_slot.h"
+
+enum server_tls_listener { SERVER_TLS_GRPC, SERVER_TLS_HTTP, SERVER_TLS_LISTENER_COUNT };
 
 struct server_tls {
     const struct server_options *options; /* borrowed, as the log */
     const struct log *log;
     struct tls_slot slot;
     bool is_on;
+    atomic_uint_fast64_t refused[SERVER_TLS_LISTENER_COUNT];
+};
+
+struct server_tls_stats {
+    bool is_on;
+    uint64_t refused[SERVER_TLS_LISTENER_COUNT]; /* clients told why not */
+    int64_t not_after;                           /* of the certificate, in seconds since 1970 */
 };
 
 /* Where no certificate is set, there is nothing to load: is_on stays false. Errors name setting
@@ -32,6 +43,8 @@ enum err server_tls_reload(struct server_tls *tls, struct error *error);
 
 /* For the listeners: NULL when off. */
 struct tls_slot *server_tls_slot(struct server_tls *tls);
+
+void server_tls_stats_read(struct server_tls *tls, struct server_tls_stats *ret_stats);
 
 /* Observers of the listeners; the argument is a struct server_tls. */
 void server_tls_refused_grpc(void *argument, const char *peer, const char *reason);

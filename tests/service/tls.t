@@ -217,8 +217,7 @@ class OpenUpload:
 
 
 def streams_open(server):
-    return int(re.search(rb"^symbolizer_upload_streams_open (\d+)$",
-                         server.http("GET", "/metrics")[2], re.M).group(1))
+    return int(metrics(server)["symbolizer_upload_streams_open"])
 
 
 def new_certificates_are_taken_while_an_upload_goes_on_over_the_old(server, site):
@@ -233,6 +232,25 @@ def new_certificates_are_taken_while_an_upload_goes_on_over_the_old(server, site
     check(after[0] == after[1] != before[0], before, after)
     upload.finish()
     check_equal(resolve(server, path), "sample_leaf")
+
+
+def metrics(server):
+    text = server.http("GET", "/metrics")[2].decode()
+    return dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+
+
+def metrics_tell_who_was_refused_and_when_the_certificate_ends(server, site):
+    names = [f'symbolizer_tls_refused_total{{listener="{name}"}}' for name in NAMES]
+    before = metrics(server)
+    old = site.trust.context()
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    for name in NAMES:
+        alert(server, name, old)
+    wait_until(lambda: all(int(metrics(server)[name]) == int(before[name]) + 1 for name in names),
+               "the refusals to be counted")
+    with connect(server, "http", site.trust.context()) as connection:
+        ends = ssl.cert_time_to_seconds(connection.getpeercert()["notAfter"])
+    check_equal(int(before["symbolizer_tls_certificate_not_after_seconds"]), ends)
 
 
 def a_broken_new_certificate_leaves_the_old_in_use(server, site):
@@ -527,6 +545,7 @@ def main():
                             a_grpc_client_without_h2_is_refused_by_an_alert_and_logged,
                             plain_text_is_refused_and_nobody_else_notices,
                             new_certificates_are_taken_while_an_upload_goes_on_over_the_old,
+                            metrics_tell_who_was_refused_and_when_the_certificate_ends,
                             a_broken_new_certificate_leaves_the_old_in_use,
                             symbolize_uploads_queries_and_lists_over_https,
                             symbolize_trusts_nobody_else,
