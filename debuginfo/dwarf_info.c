@@ -1,5 +1,6 @@
 #include "debuginfo/dwarf_info.h"
 
+#include <assert.h>
 #include <dwarf.h>
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ struct dwarf_info {
     struct signature *signatures; /* of the type units, ascending */
     size_t signature_count;
     const struct dwarf_info *supplement;
+    const struct dwarf_package *package; /* while units are listed; NULL: it is none */
     struct dwarf_abbrev_cache *abbrevs;
     const char *damage;
 };
@@ -47,6 +49,27 @@ static enum err add_unit(struct dwarf_info *info, const struct dwarf_unit *unit,
     return ERR_OK;
 }
 
+/* Offsets in a unit of a package count from where its parts begin (DWARF 5, 7.3.5). */
+static void find_parts(const struct dwarf_info *info, struct dwarf_unit *unit) {
+    const struct dwarf_package *package = info->package;
+    struct dwarf_parts parts;
+    if (!package || unit->damage)
+        return;
+    bool found = !unit->in_types && dwarf_package_index_at(package->units, unit->offset, &parts);
+    if (!found && !dwarf_package_index_at(package->types, unit->offset, &parts)) {
+        unit->damage = "no index of the package names it";
+        return;
+    }
+    unit->in_package = true;
+    unit->str_offsets_part = parts.str_offsets.offset;
+    unit->rnglists_part = parts.rnglists.offset;
+    unit->line_part = parts.line.offset;
+    if (unit->abbrev_offset >= parts.abbrev.size ||
+        parts.abbrev.offset >= info->sections.abbrev.size - unit->abbrev_offset)
+        unit->damage = "it has no abbreviations";
+    unit->abbrev_offset += parts.abbrev.offset;
+}
+
 static enum err read_section(struct dwarf_info *info, bool in_types, struct error *error) {
     struct span section = in_types ? info->sections.types : info->sections.info;
     uint64_t offset = 0;
@@ -60,6 +83,7 @@ static enum err read_section(struct dwarf_info *info, bool in_types, struct erro
         }
         if (verdict == DWARF_HEADER_PADDING)
             continue;
+        find_parts(info, &unit);
         enum err err = add_unit(info, &unit, error);
         if (err)
             return err;
@@ -145,12 +169,14 @@ static enum err index_signatures(struct dwarf_info *info, struct error *error) {
 
 /* --- the object ------------------------------------------------------------------------------- */
 
-enum err dwarf_info_new(const struct dwarf_sections *sections, struct dwarf_info **ret_info,
-                        struct error *error) {
+enum err dwarf_info_new_package(const struct dwarf_sections *sections,
+                                const struct dwarf_package *package, struct dwarf_info **ret_info,
+                                struct error *error) {
     CLEANUP(cleanup_dwarf_info) struct dwarf_info *info = calloc(1, sizeof(*info));
     if (!info)
         return error_set(error, ERR_NO_MEMORY, "no memory for units");
     info->sections = *sections;
+    info->package = package;
     info->abbrevs = dwarf_abbrev_cache_new(sections->abbrev);
     if (!info->abbrevs)
         return error_set(error, ERR_NO_MEMORY, "no memory for abbreviations");
@@ -158,6 +184,7 @@ enum err dwarf_info_new(const struct dwarf_sections *sections, struct dwarf_info
     info->info_unit_count = info->unit_count;
     if (!err)
         err = read_section(info, true, error);
+    info->package = NULL;
     if (err)
         return err;
     read_roots(info);
@@ -167,6 +194,11 @@ enum err dwarf_info_new(const struct dwarf_sections *sections, struct dwarf_info
     if (!err)
         *ret_info = TAKE(info);
     return err;
+}
+
+enum err dwarf_info_new(const struct dwarf_sections *sections, struct dwarf_info **ret_info,
+                        struct error *error) {
+    return dwarf_info_new_package(sections, NULL, ret_info, error);
 }
 
 void dwarf_info_free(struct dwarf_info *info) {
@@ -186,6 +218,29 @@ void dwarf_info_set_supplement(struct dwarf_info *info, const struct dwarf_info 
 
 const struct dwarf_info *dwarf_info_supplement(const struct dwarf_info *info) {
     return info->supplement;
+}
+
+void dwarf_info_join(struct dwarf_info *info, size_t number, struct dwarf_info *split_info,
+                     size_t split_number) {
+    struct dwarf_unit *skeleton = &info->units[number];
+    struct dwarf_unit *split = &split_info->units[split_number];
+    assert(!skeleton->split && !split->skeleton && skeleton->id == split->id);
+    skeleton->split = split;
+    skeleton->split_fault = NULL;
+    split->skeleton = skeleton;
+    split->bases.addr_base = skeleton->bases.addr_base;
+    split->bases.low_pc = skeleton->bases.low_pc;
+    split->bases.has_low_pc = skeleton->bases.has_low_pc;
+    split->bases.gnu_ranges_base = skeleton->gnu_ranges_base;
+    if (skeleton->name.size == 0)
+        skeleton->name = split->name;
+    if (skeleton->comp_dir.size == 0)
+        skeleton->comp_dir = split->comp_dir;
+    skeleton->language = split->language;
+}
+
+void dwarf_info_set_split_fault(struct dwarf_info *info, size_t number, const char *fault) {
+    info->units[number].split_fault = fault;
 }
 
 const struct dwarf_sections *dwarf_info_sections(const struct dwarf_info *info) {

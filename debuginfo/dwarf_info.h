@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "debuginfo/dwarf_package.h"
 #include "debuginfo/dwarf_unit.h"
 
 struct dwarf_info;
@@ -18,6 +19,17 @@ struct dwarf_info;
 /* ERR_NO_MEMORY. Sections without units give a list without units. */
 enum err dwarf_info_new(const struct dwarf_sections *sections, struct dwarf_info **ret_info,
                         struct error *error);
+
+/* The indexes of a .dwp, of its compile and of its type units. */
+struct dwarf_package {
+    const struct dwarf_package_index *units;
+    const struct dwarf_package_index *types;
+};
+
+/* The same of a .dwp, whose units find their parts of its sections by its indexes. */
+enum err dwarf_info_new_package(const struct dwarf_sections *sections,
+                                const struct dwarf_package *package, struct dwarf_info **ret_info,
+                                struct error *error);
 void dwarf_info_free(struct dwarf_info *info);
 DEFINE_CLEANUP(dwarf_info, struct dwarf_info, dwarf_info_free)
 
@@ -25,6 +37,18 @@ DEFINE_CLEANUP(dwarf_info, struct dwarf_info, dwarf_info_free)
  * outlive this one. */
 void dwarf_info_set_supplement(struct dwarf_info *info, const struct dwarf_info *supplement);
 const struct dwarf_info *dwarf_info_supplement(const struct dwarf_info *info);
+
+/*
+ * Joins a skeleton with its split unit, which from then on counts from the skeleton's addresses and
+ * has its line table (dwarf_unit.split and .skeleton). Before any thread reads them; the caller has
+ * checked that both have the same id, that neither is joined, and that the sections of the split
+ * unit's file hold the skeleton's .debug_addr and .debug_ranges.
+ */
+void dwarf_info_join(struct dwarf_info *info, size_t number, struct dwarf_info *split_info,
+                     size_t split_number);
+
+/* Why a skeleton has no split unit; a text that stays. */
+void dwarf_info_set_split_fault(struct dwarf_info *info, size_t number, const char *fault);
 
 const struct dwarf_sections *dwarf_info_sections(const struct dwarf_info *info);
 

@@ -29,20 +29,42 @@ struct dwarf_unit {
     struct span name;
     struct span comp_dir;
     struct span dwo_name; /* of a skeleton */
-    const char *damage;   /* why the unit cannot be read; NULL: it can */
-    uint32_t language;    /* DW_LANG_*; 0: unknown */
-    uint32_t number;      /* position among all units of the file */
-    uint8_t type;         /* DW_UT_* */
-    bool in_types;        /* in .debug_types */
+
+    /* Split DWARF: a skeleton has the addresses and rows, its split unit the functions (3.1.2 and
+     * 3.1.3). NULL: it is no such unit, or its other half is missing. */
+    const struct dwarf_unit *split;    /* of a skeleton */
+    const struct dwarf_unit *skeleton; /* of a split unit */
+    const char *split_fault; /* of a skeleton: why its split unit is missing; NULL: it is not */
+
+    /* Where its parts of a package's sections begin; 0 outside of packages. */
+    uint64_t str_offsets_part;
+    uint64_t rnglists_part;
+    uint64_t line_part;
+    const char *damage; /* why the unit cannot be read; NULL: it can */
+    uint32_t language;  /* DW_LANG_*; 0: unknown */
+    uint32_t number;    /* position among all units of the file */
+    uint8_t type;       /* DW_UT_* */
+    bool in_types;      /* in .debug_types */
     bool has_id;
     bool has_line_offset;
     bool has_code;   /* may hold functions: no type unit */
     bool first_rows; /* no unit before it names the same line table */
+    bool in_package;
 
     /* Read on first use; owned by the file. */
     _Atomic(const struct dwarf_abbrevs *) abbrevs;
     _Atomic(const struct dwarf_scopes *) scopes;
 };
+
+/* Where the functions of a unit are, which for others than skeletons is the unit itself. */
+static inline const struct dwarf_unit *dwarf_unit_of_code(const struct dwarf_unit *unit) {
+    return unit->split ? unit->split : unit;
+}
+
+/* Whose line table and ranges are those of a unit: a split unit has none of its own. */
+static inline const struct dwarf_unit *dwarf_unit_of_lines(const struct dwarf_unit *unit) {
+    return unit->skeleton ? unit->skeleton : unit;
+}
 
 /* The unit's abbreviations. ERR_MALFORMED, ERR_LIMIT: they cannot be read; ERR_NO_MEMORY. */
 enum err dwarf_unit_abbrevs(const struct dwarf_unit *unit, const struct dwarf_abbrevs **ret_abbrevs,

@@ -149,10 +149,16 @@ static uint64_t base_of(const struct dwarf_die *die, enum dwarf_slot slot) {
 
 static void read_bases(const struct dwarf_die *die, struct dwarf_unit *unit) {
     struct dwarf_unit_bases *bases = &unit->bases;
-    bases->str_offsets_base = base_of(die, DWARF_SLOT_STR_OFFSETS_BASE);
+    bases->str_offsets_base = unit->str_offsets_part + base_of(die, DWARF_SLOT_STR_OFFSETS_BASE);
     bases->addr_base = base_of(die, DWARF_SLOT_ADDR_BASE);
     bases->has_rnglists_base =
         dwarf_die_unsigned(die, DWARF_SLOT_RNGLISTS_BASE, &bases->rnglists_base);
+    if (unit->in_package) {
+        if (!bases->has_rnglists_base)
+            bases->rnglists_base = bases->encoding.offset_size == 8 ? 20 : 12;
+        bases->has_rnglists_base = true;
+        bases->rnglists_base += unit->rnglists_part;
+    }
     dwarf_die_unsigned(die, DWARF_SLOT_GNU_RANGES_BASE, &unit->gnu_ranges_base);
     dwarf_die_range_attributes(die, &unit->ranges);
     bases->has_low_pc = unit->ranges.has_low_pc;
@@ -165,6 +171,7 @@ static void read_names(const struct dwarf_die *die, struct dwarf_unit *unit) {
     dwarf_die_string(die, DWARF_SLOT_DWO_NAME, &unit->dwo_name);
     unit->language = dwarf_die_u32(die, DWARF_SLOT_LANGUAGE);
     unit->has_line_offset = dwarf_die_unsigned(die, DWARF_SLOT_STMT_LIST, &unit->line_offset);
+    unit->line_offset += unit->line_part;
 }
 
 /* Before DWARF 5 the header does not tell the kinds of units apart: the unit DIE does. */

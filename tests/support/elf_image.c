@@ -48,6 +48,8 @@ struct elf_image *elf_image_new(bool is_64, bool big_endian, uint16_t type, uint
 }
 
 void elf_image_free(struct elf_image *image) {
+    if (!image)
+        return;
     for (size_t i = 0; i < image->section_count; i++) {
         free(image->sections[i].name);
         free(image->sections[i].bytes);
