@@ -1,7 +1,7 @@
 /*
  * Cross-origin requests (Fetch Standard, section 3.2): pages of the configured origins may read
- * answers and send GET and POST. Uploading and removing stay closed to pages, and so do cookies.
- * An origin that is not configured is answered as if there were none of this.
+ * answers and send what the configured methods allow; cookies stay closed to them. An origin that
+ * is not configured is answered as if there were none of this.
  */
 #pragma once
 
@@ -18,3 +18,6 @@ bool http_cors_preflight(struct http_exchange *exchange);
 
 /* "https://host" or "https://host:port", as browsers write it: no path, not even "/". */
 bool http_cors_is_origin(const char *text);
+
+/* A method that the HTTP API has and that pages may be allowed. */
+bool http_cors_is_method(const char *text);

@@ -84,6 +84,8 @@ struct http_server_config {
     http_observer *ended;       /* told when the connection is done with it; may be NULL */
     const char *const *origins; /* of pages that may ask; see api/http_cors.h */
     size_t origin_count;
+    const char *const *methods; /* that they may use */
+    size_t method_count;
     struct task_pool *pool;
     struct task_pool *waiting_pool; /* NULL: pool */
     struct tls_slot *tls;           /* NULL: plain text; else TLS 1.3 only */

@@ -54,6 +54,7 @@ struct server {
     struct server_tls tls;
     struct http_api api;
     const char *origins[SERVER_LIST_MAX]; /* of web pages that may ask */
+    const char *methods[SERVER_LIST_MAX]; /* and what they may send */
     struct http_server *http;
     struct debuginfo_service *debuginfo;
     struct health_service *health;
@@ -281,9 +282,14 @@ static enum err open_http(struct server *server, struct error *error) {
     const struct server_list *origins = &server->options->http_cors_allowed_origins;
     for (size_t i = 0; i < origins->count; i++)
         server->origins[i] = origins->texts[i];
+    const struct server_list *methods = &server->options->http_cors_allowed_methods;
+    for (size_t i = 0; i < methods->count; i++)
+        server->methods[i] = methods->texts[i];
     struct http_server_config config = {
         .origins = server->origins,
         .origin_count = origins->count,
+        .methods = server->methods,
+        .method_count = methods->count,
         .address = server->options->http.address,
         .port = server->options->http.port,
         .waiting_pool = server->uploads,

@@ -119,6 +119,17 @@ static enum err check_tls(const struct server_options *options, struct error *er
     return ERR_OK;
 }
 
+static enum err check_methods(const struct server_list *methods, struct error *error) {
+    for (size_t i = 0; i < methods->count; i++) {
+        if (!http_cors_is_method(methods->texts[i]))
+            return error_set(error, ERR_INVALID,
+                             "http.cors_allowed_methods: \"%.100s\" is none of GET, POST, PUT and "
+                             "DELETE",
+                             methods->texts[i]);
+    }
+    return ERR_OK;
+}
+
 enum err server_options_check(const struct server_options *options, struct error *error) {
     bool local = server_endpoint_is_loopback(&options->http) &&
                  server_endpoint_is_loopback(&options->grpc);
@@ -132,5 +143,7 @@ enum err server_options_check(const struct server_options *options, struct error
                          "uploads.strategy signed_url needs uploads.public_url: the URL under "
                          "which agents reach the HTTP listener");
     enum err err = check_origins(&options->http_cors_allowed_origins, error);
+    if (err == ERR_OK)
+        err = check_methods(&options->http_cors_allowed_methods, error);
     return err == ERR_OK ? check_tls(options, error) : err;
 }

@@ -47,6 +47,7 @@ struct server_options {
     char tls_client_ca[SERVER_PATH_MAX];   /* empty: clients need no certificate */
 
     struct server_list http_cors_allowed_origins; /* empty: no CORS headers */
+    struct server_list http_cors_allowed_methods;
     bool http_access_log;
 
     enum server_upload_strategy upload_strategy;
