@@ -83,9 +83,9 @@ static size_t extents_from_segments(const struct elf_file *file, struct pc_range
     size_t count = 0;
     for (size_t i = 0; i < file->segment_count; i++) {
         const struct elf_segment *segment = &file->segments[i];
-        if (segment->type == PT_LOAD && (segment->flags & PF_X) && segment->memory_size > 0)
-            extents[count++] =
-                (struct pc_range){segment->address, end_of(segment->address, segment->memory_size)};
+        struct pc_range range = {segment->address, end_of(segment->address, segment->memory_size)};
+        if (segment->type == PT_LOAD && (segment->flags & PF_X) && range.begin < range.end)
+            extents[count++] = range;
     }
     return count;
 }

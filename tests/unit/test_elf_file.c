@@ -396,6 +396,9 @@ static void without_sections_the_executable_segments_count(void **state) {
     elf_image_add_segment(image, &(struct elf_image_segment){PT_LOAD, PF_R, 0, 0x1000, 0x10, 0x10});
     elf_image_add_segment(image,
                           &(struct elf_image_segment){PT_LOAD, PF_R | PF_X, 0, 0x2000, 0x10, 0x20});
+    /* One at the last address has nothing in it. */
+    elf_image_add_segment(image,
+                          &(struct elf_image_segment){PT_LOAD, PF_X, 0, UINT64_MAX, 0x20, 0x20});
     check_extents(image, ELF_IMAGE_NO_SECTION_TABLE, (struct pc_range[]){{0x2000, 0x2020}}, 1,
                   false);
 }
