@@ -5,6 +5,7 @@
  * meanwhile, so that a slow disk holds up nobody else; how much it gathers is bounded by the
  * stream's window, since the client may send on only as bytes are written.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "api/debuginfo_ids.h"
@@ -31,7 +32,9 @@ struct upload_call {
     int64_t started_ms;
     bool request_ended;
     bool refused; /* `failure` is to be answered once no step runs */
+    bool logged;
     struct error failure;
+    atomic_bool lost; /* to somebody else, which was answered */
 
     /* The pool's while a step runs. */
     bool on_pool; /* a step is running; the loop's own note */
@@ -66,7 +69,8 @@ static void *upload_open(const struct grpc_method *method, struct grpc_call *cal
     return upload;
 }
 
-static void log_upload(const struct upload_call *upload, enum err err, const struct error *error) {
+static void log_upload(struct upload_call *upload, enum err err, const struct error *error) {
+    upload->logged = true;
     const struct debuginfo_record record = {
         .method = "Upload",
         .build_id = upload->info ? upload->info->build_id : NULL,
@@ -120,6 +124,14 @@ static void end_step(struct upload_call *upload, enum err err) {
     grpc_call_unref(upload->call);
 }
 
+/* A sender that is gone, as may be, would find out by itself only after minutes, and its bytes
+ * would lie here so long. */
+static void lose(void *argument, const struct error *why) {
+    struct upload_call *upload = argument;
+    atomic_store(&upload->lost, true);
+    debuginfo_answer(upload->call, why->code, why, NULL);
+}
+
 static enum err open_stream(struct upload_call *upload, struct error *error) {
     const Parca__Debuginfo__V1alpha1__UploadInfo *info = upload->info;
     struct binary_id id;
@@ -131,6 +143,8 @@ static enum err open_stream(struct upload_call *upload, struct error *error) {
     if (err == ERR_OK)
         err = upload_stream_open(upload->service->ingest, &upload->context, &id, type,
                                  info->upload_id, &upload->stream, error);
+    if (err == ERR_OK)
+        upload_stream_watch(upload->stream, lose, upload);
     return err;
 }
 
@@ -302,6 +316,10 @@ static void upload_free(void *state) {
     struct upload_call *upload = state;
     struct error error;
     give_up(upload);
+    if (atomic_load(&upload->lost) && !upload->logged) {
+        error_set(&error, ERR_ABORTED, "the upload was lost to another one");
+        log_upload(upload, ERR_ABORTED, &error);
+    }
     if (upload->stream) {
         /* Removing what was received may take long, but a full pool leaves no other thread. */
         if (task_pool_submit(upload->service->pool, free_stream, upload->stream, &error) != ERR_OK)

@@ -26,6 +26,7 @@ static const struct error_mapping mappings[ERR_COUNT] = {
     [ERR_TIMEOUT] = {GRPC_DEADLINE_EXCEEDED, 504},
     /* 499 is nginx's number for a client that went away; nobody is left to read it. */
     [ERR_CANCELLED] = {GRPC_CANCELLED, 499},
+    [ERR_ABORTED] = {GRPC_ABORTED, 409},
     [ERR_UNIMPLEMENTED] = {GRPC_UNIMPLEMENTED, 501},
     [ERR_DENIED] = {GRPC_PERMISSION_DENIED, 403},
     /* The input killed a parser, or our own logic broke: asking again at once would do so again. */

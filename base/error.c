@@ -98,6 +98,7 @@ const char *err_name(enum err code) {
         [ERR_DENIED] = "permission_denied",
         [ERR_KILLED] = "killed",
         [ERR_DAMAGED] = "damaged",
+        [ERR_ABORTED] = "aborted",
         [ERR_INTERNAL] = "internal",
     };
     return code < ERR_COUNT ? names[code] : "internal";

@@ -23,6 +23,7 @@ enum err {
     ERR_UNAVAILABLE, /* a part we need is not up; may work later */
     ERR_TIMEOUT,
     ERR_CANCELLED,
+    ERR_ABORTED, /* by a newer request for the same thing */
     ERR_UNIMPLEMENTED,
     ERR_DENIED,   /* well-formed, but the asker may not */
     ERR_KILLED,   /* a worker process died or was killed */

@@ -82,11 +82,20 @@ enum err ingest_upload_get(struct ingest *ingest, const struct request_context *
 struct upload_stream;
 
 /* ERR_STATE: no upload was initiated for this id; ERR_INVALID: another upload id than the
- * initiated one. */
+ * initiated one. Takes over from a stream of the same upload, whose sender may be gone. */
 enum err upload_stream_open(struct ingest *ingest, const struct request_context *context,
                             const struct binary_id *id, enum artifact_type type,
                             const char *upload_id, struct upload_stream **ret_stream,
                             struct error *error);
+
+/*
+ * Has the function told, once and on any thread, when the upload is given to somebody else while
+ * this stream receives it: ERR_ABORTED for a newer stream of the same upload, ERR_STATE for another
+ * upload. It must not block or call the upload core. Not after the stream was completed or
+ * abandoned.
+ */
+typedef void upload_lost_function(void *argument, const struct error *why);
+void upload_stream_watch(struct upload_stream *stream, upload_lost_function *lost, void *argument);
 
 /* For the row of ingest_upload_get, where the right to send its bytes is good for one use:
  * ERR_STATE also when they have come already. A stream that ends before it is complete has used
@@ -95,7 +104,8 @@ enum err upload_stream_open_once(struct ingest *ingest, const struct request_con
                                  const struct upload_row *row, struct upload_stream **ret_stream,
                                  struct error *error);
 
-/* Straight off the wire, any piece size. ERR_INVALID when more than the declared size comes. */
+/* Straight off the wire, any piece size. ERR_INVALID when more than the declared size comes;
+ * ERR_ABORTED, ERR_STATE: it was lost to somebody else. */
 enum err upload_stream_append(struct upload_stream *stream, const void *bytes, size_t size,
                               struct error *error);
 

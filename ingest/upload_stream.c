@@ -97,6 +97,11 @@ enum err upload_stream_open(struct ingest *ingest, const struct request_context 
     return open_row(ingest, context->tenant, &lookup.row, false, ret_stream, error);
 }
 
+void upload_stream_watch(struct upload_stream *stream, upload_lost_function *lost, void *argument) {
+    if (stream->entry)
+        upload_table_watch(stream->ingest->table, stream->entry, lost, argument);
+}
+
 enum err upload_stream_append(struct upload_stream *stream, const void *bytes, size_t size,
                               struct error *error) {
     struct ingest *ingest = stream->ingest;

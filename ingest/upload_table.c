@@ -14,7 +14,10 @@ struct upload_entry {
     char tenant[TENANT_NAME_MAX + 1];
     char upload_id[UPLOAD_ID_SIZE];
     enum entry_state state;
-    bool dropped; /* while receiving */
+    struct error dropped; /* while receiving: why; code ERR_OK while it is not */
+    bool replaced;        /* by a newer entry: no longer in the list */
+    upload_lost_function *lost;
+    void *lost_argument;
     int64_t stale_ms;
     struct blob_writer *writer; /* owned; NULL while receiving */
     struct digest digest;
@@ -76,6 +79,14 @@ static void unlink_to(struct upload_table *table, struct upload_entry **link,
     *list = entry;
 }
 
+static void drop(struct upload_entry *entry, enum err code, const char *text) {
+    if (entry->dropped.code != ERR_OK)
+        return;
+    error_set(&entry->dropped, code, "%s", text);
+    if (entry->lost)
+        entry->lost(entry->lost_argument, &entry->dropped);
+}
+
 /* Moves what is stale to `list`, to be freed without the lock: removing files may block. */
 static void sweep(struct upload_table *table, int64_t now_ms, struct upload_entry **list) {
     struct upload_entry **link = &table->first;
@@ -83,7 +94,7 @@ static void sweep(struct upload_table *table, int64_t now_ms, struct upload_entr
         struct upload_entry *entry = *link;
         bool stale = now_ms > entry->stale_ms;
         if (stale && entry->state == ENTRY_RECEIVING)
-            entry->dropped = true;
+            drop(entry, ERR_STATE, "this upload took too long and is stale");
         if (stale && entry->state == ENTRY_WAITING)
             unlink_to(table, link, list);
         else
@@ -91,22 +102,32 @@ static void sweep(struct upload_table *table, int64_t now_ms, struct upload_entr
     }
 }
 
-static enum err say_busy(enum entry_state state, bool once, struct error *error) {
+static enum err say_busy(enum entry_state state, struct error *error) {
     if (state == ENTRY_WAITING)
         return error_set(error, ERR_STATE, "this upload has its bytes already: finish it");
-    /* Its sender may have given up, or lost the connection, without our knowing yet. */
     if (state == ENTRY_RECEIVING)
-        return error_set(error, once ? ERR_STATE : ERR_UNAVAILABLE,
-                         "the bytes of this upload are being received already");
+        return error_set(error, ERR_STATE, "the bytes of this upload are being received already");
     return error_set(error, ERR_STATE, "this upload is being finished already");
+}
+
+/* The entry stays its stream's, which ends it. */
+static void replace(struct upload_table *table, struct upload_entry **link) {
+    struct upload_entry *entry = *link;
+    *link = entry->next;
+    table->count--;
+    entry->next = NULL;
+    entry->replaced = true;
+    drop(entry, ERR_ABORTED, "the bytes of this upload come by a newer stream");
 }
 
 static enum err begin_locked(struct upload_table *table, struct upload_entry *entry, bool once,
                              int64_t now_ms, struct upload_entry **replaced, struct error *error) {
     struct upload_entry **link = find(table, entry->tenant, entry->upload_id);
-    if (*link && (once || (*link)->state != ENTRY_WAITING))
-        return say_busy((*link)->state, once, error);
-    if (*link)
+    if (*link && (once || (*link)->state == ENTRY_FINISHING))
+        return say_busy((*link)->state, error);
+    if (*link && (*link)->state == ENTRY_RECEIVING)
+        replace(table, link);
+    else if (*link)
         unlink_to(table, link, replaced);
     if (table->count == table->count_max)
         sweep(table, now_ms, replaced);
@@ -141,11 +162,20 @@ enum err upload_table_begin(struct upload_table *table, const struct upload_plac
     return err;
 }
 
+void upload_table_watch(struct upload_table *table, struct upload_entry *entry,
+                        upload_lost_function *lost, void *argument) {
+    pthread_mutex_lock(&table->mutex);
+    entry->lost = lost;
+    entry->lost_argument = argument;
+    if (entry->dropped.code != ERR_OK)
+        lost(argument, &entry->dropped);
+    pthread_mutex_unlock(&table->mutex);
+}
+
 static enum err check_locked(const struct upload_entry *entry, struct error *error) {
-    if (entry->dropped)
-        return error_set(error, ERR_STATE,
-                         "this upload is stale, or another one of the same build ID took over");
-    return ERR_OK;
+    if (entry->dropped.code != ERR_OK)
+        *error = entry->dropped;
+    return entry->dropped.code;
 }
 
 enum err upload_table_check(struct upload_table *table, const struct upload_entry *entry,
@@ -215,8 +245,11 @@ void upload_table_end(struct upload_table *table, struct upload_entry *entry) {
     struct upload_entry *ended = NULL;
     pthread_mutex_lock(&table->mutex);
     struct upload_entry **link = find(table, entry->tenant, entry->upload_id);
-    assert(*link == entry && entry->state != ENTRY_WAITING);
-    unlink_to(table, link, &ended);
+    assert(entry->state != ENTRY_WAITING && entry->replaced == (*link != entry));
+    if (entry->replaced)
+        ended = entry;
+    else
+        unlink_to(table, link, &ended);
     pthread_mutex_unlock(&table->mutex);
     entries_free(ended);
 }
@@ -226,7 +259,7 @@ void upload_table_drop(struct upload_table *table, const char *tenant, const cha
     pthread_mutex_lock(&table->mutex);
     struct upload_entry **link = find(table, tenant, upload_id);
     if (*link && (*link)->state == ENTRY_RECEIVING)
-        (*link)->dropped = true;
+        drop(*link, ERR_STATE, "another upload of the same build ID took over");
     else if (*link && (*link)->state == ENTRY_WAITING)
         unlink_to(table, link, &ended);
     pthread_mutex_unlock(&table->mutex);

@@ -256,14 +256,53 @@ static void a_stream_needs_the_upload_that_was_initiated(void **state) {
     assert_int_equal(try_stream(site, &query, upload_id), ERR_STATE);
 }
 
-static void an_upload_is_received_once_at_a_time(void **state) {
+struct loss {
+    unsigned count;
+    struct error why;
+};
+
+static void note_loss(void *argument, const struct error *why) {
+    struct loss *loss = argument;
+    loss->count++;
+    loss->why = *why;
+}
+
+static void a_newer_stream_takes_over_from_one_whose_sender_may_be_gone(void **state) {
+    struct ingest_site *site = *state;
+    struct upload_query query = debuginfo(FILE_ID);
+    char upload_id[UPLOAD_ID_SIZE];
+    struct loss losses[2] = {{.count = 0}, {.count = 0}};
+    uint64_t size = 0;
+    ingest_site_initiate(site, &query, strlen(GNU_FILE), upload_id);
+    struct upload_stream *first = open_stream(site, &query, upload_id);
+    upload_stream_watch(first, note_loss, &losses[0]);
+    assert_int_equal(upload_stream_append(first, GNU_FILE, strlen(GNU_FILE), &error), ERR_OK);
+    struct upload_stream *second = open_stream(site, &query, upload_id);
+    assert_int_equal(losses[0].count, 1);
+    assert_int_equal(losses[0].why.code, ERR_ABORTED);
+    struct upload_stream *third = open_stream(site, &query, upload_id);
+    upload_stream_watch(second, note_loss, &losses[1]);
+    assert_int_equal(losses[1].count, 1);
+    assert_int_equal(upload_stream_append(second, GNU_FILE, 1, &error), ERR_ABORTED);
+    assert_int_equal(upload_stream_complete(first, &size, &error), ERR_ABORTED);
+    assert_int_equal(finish(site, &query, upload_id), ERR_STATE);
+    upload_stream_free(first);
+    upload_stream_abandon(second);
+    upload_stream_free(second);
+    assert_int_equal(count_files(site, "tmp"), 1);
+    assert_int_equal(upload_stream_append(third, GNU_FILE, strlen(GNU_FILE), &error), ERR_OK);
+    assert_int_equal(upload_stream_complete(third, &size, &error), ERR_OK);
+    upload_stream_free(third);
+    assert_int_equal(finish(site, &query, upload_id), ERR_OK);
+    assert_int_equal(losses[0].count + losses[1].count, 2);
+}
+
+static void an_upload_that_is_being_received_cannot_be_finished(void **state) {
     struct ingest_site *site = *state;
     struct upload_query query = debuginfo(FILE_ID);
     char upload_id[UPLOAD_ID_SIZE];
     ingest_site_initiate(site, &query, strlen(GNU_FILE), upload_id);
     struct upload_stream *first = open_stream(site, &query, upload_id);
-    assert_error(try_stream(site, &query, upload_id), ERR_UNAVAILABLE,
-                 "the bytes of this upload are being received already");
     assert_error(finish(site, &query, upload_id), ERR_STATE,
                  "the bytes of this upload are still being received");
     upload_stream_free(first);
@@ -659,7 +698,8 @@ int main(int argument_count, char **arguments) {
         TEST(what_parca_refuses_to_initiate_is_refused_in_its_words),
         TEST(a_stale_upload_gives_way_to_the_next),
         TEST(a_stream_needs_the_upload_that_was_initiated),
-        TEST(an_upload_is_received_once_at_a_time),
+        TEST(a_newer_stream_takes_over_from_one_whose_sender_may_be_gone),
+        TEST(an_upload_that_is_being_received_cannot_be_finished),
         TEST(more_bytes_than_declared_are_refused),
         TEST(an_upload_that_broke_off_may_be_sent_again),
         TEST(finishing_needs_an_upload_and_its_bytes),
