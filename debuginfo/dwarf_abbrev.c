@@ -9,8 +9,7 @@ struct dwarf_abbrev_entry {
     struct dwarf_abbrev abbrev;
 };
 
-/* --- what is wanted ---------------------------------------------------------------------------
- */
+/* --- what is wanted -------------------------------------------------------------------------- */
 
 /* LLVM's extension; <dwarf.h> of elfutils 0.188 does not know it. */
 #define DW_AT_GNU_discriminator_ 0x2136

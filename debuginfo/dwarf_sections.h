@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/span.h"
+#include "debuginfo/elf_file.h"
 
 struct dwarf_sections {
     struct span info;
@@ -48,3 +49,12 @@ struct dwarf_unit_bases {
     bool has_low_pc;
     bool has_rnglists_base;
 };
+
+/*
+ * The sections of an ELF file, inflated where they are compressed. ERR_NOT_FOUND: it has no
+ * .debug_info. Other failures tell why .debug_info or .debug_abbrev cannot be had; any other
+ * section that cannot is empty, and *ret_damage says why the first of them is (its code is ERR_OK
+ * if there is none). The bytes belong to the file.
+ */
+enum err dwarf_sections_read(struct elf_file *file, struct dwarf_sections *ret_sections,
+                             struct error *ret_damage, struct error *error);

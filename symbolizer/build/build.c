@@ -118,8 +118,8 @@ enum err build_index(const struct job_input *inputs, size_t input_count,
     if (size_max > memory_max / 2)
         size_max = memory_max / 2;
     uint64_t size = 0;
-    enum err err =
-        object_inputs_open(&build.inputs, inputs, input_count, limits->inflated_size_max, error);
+    enum err err = object_inputs_open(&build.inputs, inputs, input_count, limits->inflated_size_max,
+                                      limits->dwarf_backend, error);
     if (err == ERR_OK) {
         object_inputs_describe(&build.inputs, &build.summary);
         err = symbol_model_new(memory_max / 2, &build.model, error);

@@ -21,6 +21,7 @@ struct build_limits {
     uint64_t memory_max;     /* of the model and the writer; 0: 4 GiB */
     uint64_t index_size_max; /* 0: 4 GiB */
     uint64_t inflated_size_max;
+    enum dwarf_backend dwarf_backend;
 };
 
 /* Writes to out_fd (empty, seekable). ERR_MALFORMED, ERR_UNSUPPORTED, ERR_LIMIT, ERR_NO_MEMORY. */

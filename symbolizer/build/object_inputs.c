@@ -1,6 +1,7 @@
 #include "symbolizer/build/object_inputs.h"
 
 #include "debuginfo/contents.h"
+#include "debuginfo/dwarf_source.h"
 #include "debuginfo/identity.h"
 #include "debuginfo/libdw_source.h"
 #include "debuginfo/symtab_source.h"
@@ -55,12 +56,23 @@ enum err object_inputs_open_files(struct object_inputs *inputs, const struct job
     return ERR_OK;
 }
 
+static enum err new_dwarf(struct object_inputs *inputs, struct elf_file *file,
+                          enum dwarf_backend backend, struct error *error) {
+    if (backend == DWARF_BACKEND_NATIVE)
+        return dwarf_source_new(file, &inputs->dwarf, error);
+    enum err err = libdw_source_new(file, &inputs->dwarf, error);
+    if (elf_file_debug_damage(file))
+        inputs->damage++;
+    return err;
+}
+
 /* The DWARF of the first file that has any we can read. One that we cannot read is damage, and the
  * symbols still answer; running out of bounds is not. */
-static enum err open_dwarf(struct object_inputs *inputs, struct error *error) {
+static enum err open_dwarf(struct object_inputs *inputs, enum dwarf_backend backend,
+                           struct error *error) {
     for (size_t i = 0; i < inputs->file_count && !inputs->dwarf; i++) {
         struct error reason = {0};
-        enum err err = libdw_source_new(inputs->files[i], &inputs->dwarf, &reason);
+        enum err err = new_dwarf(inputs, inputs->files[i], backend, &reason);
         if (err == ERR_NO_MEMORY || err == ERR_LIMIT) {
             *error = reason;
             return err;
@@ -69,17 +81,16 @@ static enum err open_dwarf(struct object_inputs *inputs, struct error *error) {
             inputs->dwarf_error = reason;
             inputs->damage++;
         }
-        if (elf_file_debug_damage(inputs->files[i]))
-            inputs->damage++;
     }
     return ERR_OK;
 }
 
 enum err object_inputs_open(struct object_inputs *inputs, const struct job_input *list,
-                            size_t count, uint64_t inflated_size_max, struct error *error) {
+                            size_t count, uint64_t inflated_size_max, enum dwarf_backend backend,
+                            struct error *error) {
     enum err err = object_inputs_open_files(inputs, list, count, inflated_size_max, error);
     if (err == ERR_OK)
-        err = open_dwarf(inputs, error);
+        err = open_dwarf(inputs, backend, error);
     for (size_t i = 0; err == ERR_OK && i < inputs->file_count; i++)
         err = symtab_source_new(inputs->files[i], &inputs->symtabs[i], error);
     return err;

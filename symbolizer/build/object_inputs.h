@@ -3,7 +3,7 @@
  * of which may be all there is, and the sources that read them in order of precedence. The index
  * builder and the resolver of single addresses share it, so that both ask the same bytes.
  *
- * Supplementary, .dwp and .dwo inputs are accepted and not read: the DWARF source cannot.
+ * Supplementary, .dwp and .dwo inputs are accepted and not read: the DWARF sources cannot.
  */
 #pragma once
 
@@ -26,7 +26,8 @@ struct object_inputs {
  * ERR_LIMIT, ERR_NO_MEMORY name the input. End it with object_inputs_clear, also after a failure.
  */
 enum err object_inputs_open(struct object_inputs *inputs, const struct job_input *list,
-                            size_t count, uint64_t inflated_size_max, struct error *error);
+                            size_t count, uint64_t inflated_size_max, enum dwarf_backend backend,
+                            struct error *error);
 void object_inputs_clear(struct object_inputs *inputs);
 
 /* The file without sources on it, for questions that need none. */

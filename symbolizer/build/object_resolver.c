@@ -18,7 +18,8 @@ enum err object_resolver_new(const struct job_input *inputs, size_t input_count,
     struct object_resolver *resolver = calloc(1, sizeof(*resolver));
     if (!resolver)
         return error_set(error, ERR_NO_MEMORY, "no memory for a resolver");
-    enum err err = object_inputs_open(&resolver->inputs, inputs, input_count, 0, error);
+    enum err err =
+        object_inputs_open(&resolver->inputs, inputs, input_count, 0, DWARF_BACKEND_NATIVE, error);
     if (err == ERR_OK)
         *ret_resolver = TAKE(resolver);
     return err;

@@ -43,7 +43,11 @@ static enum err identify(const struct job *job, struct report *report, struct er
 }
 
 static enum err build(const struct job *job, struct report *report, struct error *error) {
-    struct build_limits limits = {.memory_max = job->memory_max, .index_size_max = job->size_max};
+    struct build_limits limits = {
+        .memory_max = job->memory_max,
+        .index_size_max = job->size_max,
+        .dwarf_backend = job->dwarf_backend,
+    };
     return build_index(job->inputs, job->input_count, &limits, job->out_fd, &report->summary,
                        &report->size, error);
 }

@@ -34,6 +34,27 @@ const char *job_role_name(enum job_role role) {
     return role_names[role];
 }
 
+static const char *const backend_names[] = {
+    [DWARF_BACKEND_NATIVE] = "native",
+    [DWARF_BACKEND_LIBDW] = "libdw",
+};
+
+const char *dwarf_backend_name(enum dwarf_backend backend) {
+    if (backend < DWARF_BACKEND_NATIVE || backend > DWARF_BACKEND_LIBDW)
+        return NULL;
+    return backend_names[backend];
+}
+
+bool dwarf_backend_from_name(struct span name, enum dwarf_backend *ret_backend) {
+    for (int backend = DWARF_BACKEND_NATIVE; backend <= DWARF_BACKEND_LIBDW; backend++) {
+        if (span_equal_cstr(name, backend_names[backend])) {
+            *ret_backend = (enum dwarf_backend)backend;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool operation_from_name(struct span name, enum job_operation *ret_operation) {
     for (int operation = JOB_IDENTIFY; operation <= JOB_SECTION; operation++) {
         if (span_equal_cstr(name, operation_names[operation])) {
@@ -81,6 +102,9 @@ static enum err check(const struct job *job, struct error *error) {
     if (job->section && !is_section_name(job->section))
         return error_set(error, ERR_INVALID, "--section: want a name of 1 to %zu bytes",
                          JOB_SECTION_SIZE_MAX);
+    if (!dwarf_backend_name(job->dwarf_backend) ||
+        (job->dwarf_backend != DWARF_BACKEND_NATIVE && job->operation != JOB_BUILD))
+        return error_set(error, ERR_INVALID, "%s takes no --dwarf-backend", operation);
     return ERR_OK;
 }
 
@@ -129,6 +153,8 @@ enum err job_to_arguments(const struct job *job, const char *program,
         add(&arguments, "--memory-max=%llu", (unsigned long long)job->memory_max);
     if (job->size_max)
         add(&arguments, "--size-max=%llu", (unsigned long long)job->size_max);
+    if (job->dwarf_backend != DWARF_BACKEND_NATIVE)
+        add(&arguments, "--dwarf-backend=%s", dwarf_backend_name(job->dwarf_backend));
     for (size_t i = 0; i < job->input_count; i++)
         add(&arguments, "%s=%d", role_names[job->inputs[i].role], job->inputs[i].fd);
     if (arguments.failed)
@@ -161,6 +187,16 @@ static bool set_limit(uint64_t *limit, struct span value) {
     return *limit == 0 && decimal_parse(value, UINT64_MAX, limit) && *limit != 0;
 }
 
+/* The one that is taken without the option is not to be named. */
+static enum err set_backend(struct job *job, struct span value, struct error *error) {
+    enum dwarf_backend backend;
+    if (job->dwarf_backend != DWARF_BACKEND_NATIVE || !dwarf_backend_from_name(value, &backend) ||
+        backend == DWARF_BACKEND_NATIVE)
+        return error_set(error, ERR_INVALID, "want libdw, once");
+    job->dwarf_backend = backend;
+    return ERR_OK;
+}
+
 /* One NAME=VALUE. */
 static enum err parse_argument(struct job *job, const char *argument, struct error *error) {
     const char *equals = strchr(argument, '=');
@@ -177,6 +213,8 @@ static enum err parse_argument(struct job *job, const char *argument, struct err
         good = set_limit(&job->memory_max, value);
     } else if (span_equal_cstr(name, "--size-max")) {
         good = set_limit(&job->size_max, value);
+    } else if (span_equal_cstr(name, "--dwarf-backend")) {
+        return set_backend(job, value, error);
     } else if (span_equal_cstr(name, "--section")) {
         good = !job->section;
         job->section = value.data;

@@ -3,7 +3,7 @@
  * holds nothing but numbers and words of ours:
  *
  *     symbolizer-worker OPERATION --report=FD [--out=FD] [--section=NAME] [--memory-max=BYTES]
- *                       [--size-max=BYTES] ROLE=FD...
+ *                       [--size-max=BYTES] [--dwarf-backend=NAME] ROLE=FD...
  *
  * The worker reads its input only through the fds named here, writes results to --out, and its
  * report (symbolizer/protocol/report.h) to --report.
@@ -32,6 +32,9 @@ enum job_role {
     JOB_ROLE_DWO = 5,
 };
 
+/* Which reader of DWARF is asked: our own or, for a second opinion, the walk over libdw. */
+enum dwarf_backend { DWARF_BACKEND_NATIVE = 0, DWARF_BACKEND_LIBDW = 1 };
+
 struct job_input {
     enum job_role role;
     int fd;
@@ -48,17 +51,22 @@ struct job {
     const char *section; /* JOB_SECTION; NULL otherwise */
     uint64_t memory_max; /* 0: the operation's default */
     uint64_t size_max;   /* of the output; 0: default */
+    enum dwarf_backend dwarf_backend;
 };
 
 const char *job_operation_name(enum job_operation operation);
 const char *job_role_name(enum job_role role);
 bool job_role_from_name(struct span name, enum job_role *ret_role);
 
+/* "native", "libdw". */
+const char *dwarf_backend_name(enum dwarf_backend backend);
+bool dwarf_backend_from_name(struct span name, enum dwarf_backend *ret_backend);
+
 /*
  * Builds argv (NULL-terminated, argv[0] = program) inside `storage`, and the other way round.
  * ERR_INVALID says what is wrong. A job has one to JOB_INPUT_MAX inputs and a report fd; --out goes
- * with build and section, --section with section alone. Nothing may be given twice. The section
- * name read by job_from_arguments lies in `arguments`.
+ * with build and section, --section with section alone, --dwarf-backend with build alone. Nothing
+ * may be given twice. The section name read by job_from_arguments lies in `arguments`.
  */
 #define JOB_ARGUMENT_MAX (JOB_INPUT_MAX + 8)
 #define JOB_STORAGE_SIZE 8192

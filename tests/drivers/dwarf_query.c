@@ -1,11 +1,13 @@
 /*
- * Asks the libdw source about a file, for the tests that compare its answers with the truth and its
- * two uses with each other.
+ * Asks a DWARF source about a file, for the tests that compare its answers with the truth, its two
+ * uses with each other, and the sources with each other.
  *
- *     dwarf_query FILE pull < addresses     the frames that resolve() gives
- *     dwarf_query FILE push < addresses     the frames that follow from what push() hands out
- *     dwarf_query FILE dump                 what push() hands out
+ *     dwarf_query [--libdw] FILE pull < addresses   the frames that resolve() gives
+ *     dwarf_query [--libdw] FILE push < addresses   the frames that follow from what push() hands
+ *                                                   out
+ *     dwarf_query [--libdw] FILE dump               what push() hands out
  *
+ * It asks our own reader or, with --libdw, the walk over libdw.
  * Addresses are hexadecimal, one a line; answers as in tests/support/frame_text.h.
  */
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "debuginfo/dwarf_source.h"
 #include "debuginfo/elf_file.h"
 #include "debuginfo/libdw_source.h"
 #include "tests/support/address_input.h"
@@ -67,8 +70,11 @@ static int dump(struct symbol_source *source) {
 }
 
 int main(int argc, char **argv) {
+    bool libdw = argc > 1 && strcmp(argv[1], "--libdw") == 0;
+    argv += libdw;
+    argc -= libdw;
     if (argc != 3) {
-        fprintf(stderr, "usage: dwarf_query FILE pull|push|dump\n");
+        fprintf(stderr, "usage: dwarf_query [--libdw] FILE pull|push|dump\n");
         return 2;
     }
     CLEANUP(cleanup_fd) int fd = open(argv[1], O_RDONLY | O_CLOEXEC);
@@ -80,7 +86,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     if (elf_file_open_fd(fd, &(struct elf_limits){0}, &file, &error) ||
-        libdw_source_new(file, &source, &error))
+        (libdw ? libdw_source_new : dwarf_source_new)(file, &source, &error))
         return fail(&error);
     if (strcmp(argv[2], "pull") == 0)
         return pull(source);

@@ -104,9 +104,9 @@ def plain(name):
         "operator{}", "operator()")
 
 
-def ask_driver_raw(path, addresses, how):
+def ask_driver_raw(path, addresses, how, *options):
     """What the driver prints for each address, all fields."""
-    text = run([os.path.join(BUILD, "drivers", "dwarf_query"), path, how],
+    text = run([os.path.join(BUILD, "drivers", "dwarf_query"), *options, path, how],
                input="".join(f"{address:x}\n" for address in addresses))
     return split_blocks(text)
 
@@ -119,35 +119,35 @@ def parse_blocks(blocks):
             for block in rows]
 
 
-def ask_driver(path, addresses, how):
-    """The DWARF source alone, by `pull` or `push`."""
-    return parse_blocks(ask_driver_raw(path, addresses, how))
+def ask_driver(path, addresses, how, *options):
+    """A DWARF source alone, by `pull` or `push`."""
+    return parse_blocks(ask_driver_raw(path, addresses, how, *options))
 
 
-def build_index(path, index):
+def build_index(path, index, *options):
     """What the service does with an upload: the worker makes the index."""
     report = os.path.join(os.path.dirname(index), "report")
     with open(path, "rb") as main, open(index, "wb") as out, open(report, "wb") as told:
         fds = [told.fileno(), out.fileno(), main.fileno()]
         run([os.path.join(BUILD, "symbolizer-worker"), "build", f"--report={fds[0]}",
-             f"--out={fds[1]}", f"main={fds[2]}"], pass_fds=fds)
+             f"--out={fds[1]}", *options, f"main={fds[2]}"], pass_fds=fds)
     with open(report, encoding="utf-8") as told:
         text = told.read()
     if not text.startswith("status ok\n"):
         raise RuntimeError(f"the worker reports:\n{text}")
 
 
-def ask_index_raw(path, addresses):
+def ask_index_raw(path, addresses, *options):
     """What index_query prints for each address about an index made of the file."""
     with tempfile.TemporaryDirectory(prefix="dwarf-index-") as directory:
         index = os.path.join(directory, "index")
-        build_index(path, index)
+        build_index(path, index, *options)
         return split_blocks(run([os.path.join(BUILD, "drivers", "index_query"), index],
                                 input="".join(f"{address:x}\n" for address in addresses)))
 
 
-def ask_index(path, addresses):
-    return parse_blocks(ask_index_raw(path, addresses))
+def ask_index(path, addresses, *options):
+    return parse_blocks(ask_index_raw(path, addresses, *options))
 
 
 def ask_symbolize(path, addresses):
@@ -166,6 +166,9 @@ READERS = {
     "the source's push": (lambda path, addresses: ask_driver(path, addresses, "push"), False),
     "symbolize": (ask_symbolize, True),
     "the index": (ask_index, True),
+    "libdw's pull": (lambda path, addresses: ask_driver(path, addresses, "pull", "--libdw"), False),
+    "an index by libdw": (
+        lambda path, addresses: ask_index(path, addresses, "--dwarf-backend=libdw"), True),
 }
 
 

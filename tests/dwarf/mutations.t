@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Damage inside the debug sections breaks no promise of the DWARF source (tests/fuzz/fuzz_libdw.c).
+"""Damage inside the debug sections breaks no promise of a DWARF source
+(tests/support/source_check.h).
 
 usage: mutations.t [MUTANTS [SEED]]
 """
@@ -40,7 +41,7 @@ def mutate(data, sections, source):
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     source = random.Random(sys.argv[2] if len(sys.argv) > 2 else "dwarf")
-    target = os.path.join(corpus.BUILD, "fuzz", "fuzz_libdw")
+    targets = {"our own reader": "fuzz_dwarf_source", "libdw": "fuzz_libdw"}
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="mutations-") as directory:
         for name, variant in VARIANTS.items():
@@ -55,10 +56,12 @@ def main():
             for number in range(count):
                 with open(os.path.join(mutants, f"{number:05}"), "wb") as file:
                     file.write(mutate(data, sections, source))
-            done = subprocess.run([target, mutants], capture_output=True, text=True, check=False)
-            tap.ok(done.returncode == 0 and len(sections) >= 5,
-                   f"{name}: {count} damaged files keep the promises of a source",
-                   f"exit {done.returncode}\n{done.stderr[-2000:]}")
+            for reader, target in targets.items():
+                done = subprocess.run([os.path.join(corpus.BUILD, "fuzz", target), mutants],
+                                      capture_output=True, text=True, check=False)
+                tap.ok(done.returncode == 0 and len(sections) >= 5,
+                       f"{name}: {count} damaged files, and {reader} keeps its promises",
+                       f"exit {done.returncode}\n{done.stderr[-2000:]}")
     tap.finish()
 
 

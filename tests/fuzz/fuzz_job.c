@@ -15,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_equal(const struct job *a, const struct job *b) {
     assert(a->operation == b->operation && a->out_fd == b->out_fd && a->report_fd == b->report_fd);
     assert(a->memory_max == b->memory_max && a->size_max == b->size_max);
+    assert(a->dwarf_backend == b->dwarf_backend);
     assert(!a->section == !b->section && (!a->section || strcmp(a->section, b->section) == 0));
     assert(a->input_count == b->input_count);
     for (size_t i = 0; i < a->input_count; i++)

@@ -45,6 +45,25 @@ static void a_job_survives_the_command_line(void **state) {
     assert_true(again.size_max == 1);
 }
 
+static void a_second_opinion_is_asked_for_by_name(void **state) {
+    (void)state;
+    const struct job job = {.operation = JOB_BUILD,
+                            .inputs = {{JOB_ROLE_MAIN, 4}},
+                            .input_count = 1,
+                            .out_fd = 7,
+                            .report_fd = 3,
+                            .dwarf_backend = DWARF_BACKEND_LIBDW};
+    char storage[JOB_STORAGE_SIZE];
+    const char *arguments[JOB_ARGUMENT_MAX];
+    struct error error;
+    struct job again;
+    assert_int_equal(job_to_arguments(&job, "worker", storage, arguments, &error), ERR_OK);
+    assert_string_equal(arguments[4], "--dwarf-backend=libdw");
+    assert_int_equal(
+        job_from_arguments(count_of(arguments), (char *const *)arguments, &again, &error), ERR_OK);
+    assert_int_equal(again.dwarf_backend, DWARF_BACKEND_LIBDW);
+}
+
 static void the_largest_job_fits_its_storage(void **state) {
     (void)state;
     char section[256];
@@ -110,6 +129,9 @@ static void wrong_command_lines_are_refused(void **state) {
         {"w", "identify", "--report=3", "--memory-max=18446744073709551616", "main=4"},
         {"w", "identify", "--report=3", "--size-max=1", "--size-max=1", "main=4"},
         {"w", "build", "--report=3", "main=4"},
+        {"w", "build", "--report=3", "--out=5", "--dwarf-backend=native", "main=4"},
+        {"w", "build", "--report=3", "--out=5", "--dwarf-backend=", "main=4"},
+        {"w", "identify", "--report=3", "--dwarf-backend=libdw", "main=4"},
         {"w", "section", "--report=3", "--out=5", "main=4"},
         {"w", "section", "--report=3", "--out=5", "--section=", "main=4"},
         {"w", "section", "--report=3", "--out=5", "--section=a", "--section=b", "main=4"},
@@ -166,6 +188,7 @@ static void every_role_and_operation_has_a_name(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_survives_the_command_line),
+        cmocka_unit_test(a_second_opinion_is_asked_for_by_name),
         cmocka_unit_test(the_largest_job_fits_its_storage),
         cmocka_unit_test(a_program_path_over_the_storage_is_refused),
         cmocka_unit_test(wrong_command_lines_are_refused),

@@ -1,8 +1,8 @@
 /*
- * The DWARF source on hand-made .debug_info that no compiler would write. What compilers write is
- * tested in tests/dwarf.
+ * Both DWARF sources, our own reader and the walk over libdw, on hand-made .debug_info that no
+ * compiler would write. What compilers write is tested in tests/dwarf.
  */
-#include "debuginfo/libdw_source.h"
+#include "debuginfo/dwarf_source.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -15,9 +15,20 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "debuginfo/libdw_source.h"
 #include "tests/support/elf_image.h"
 #include "tests/support/push_model.h"
 #include "tests/support/test.h"
+
+/* Every test is run with each of them as its state. */
+struct backend {
+    const char *unit; /* how it names the first unit */
+    enum err (*new_source)(struct elf_file *file, struct symbol_source **ret_source,
+                           struct error *error);
+};
+
+static struct backend native = {"0x0", dwarf_source_new};
+static struct backend libdw = {"0xc", libdw_source_new};
 
 #define TEXT_ADDRESS 0x1000
 #define TEXT_SIZE 0x1000
@@ -193,20 +204,20 @@ static void make_image(struct opened *opened, struct info *info) {
         elf_image_add_bytes(opened->image, ".gnu_debugaltlink", info->altlink);
 }
 
-static void open_units(struct opened *opened, struct info *info) {
+static void open_units(const struct backend *backend, struct opened *opened, struct info *info) {
     struct error error = {0};
     make_image(opened, info);
     assert_int_equal(elf_file_open_memory(elf_image_finish(opened->image, ELF_IMAGE_PLAIN),
                                           &(struct elf_limits){0}, &opened->file, &error),
                      ERR_OK);
-    assert_int_equal(libdw_source_new(opened->file, &opened->source, &error), ERR_OK);
+    assert_int_equal(backend->new_source(opened->file, &opened->source, &error), ERR_OK);
     buffer_clear(&info->bytes);
 }
 
 /* Pushes the units and gives the model's text. */
-static char *push_text(struct info *info) {
+static char *push_text(const struct backend *backend, struct info *info) {
     CLEANUP(cleanup_opened) struct opened opened = {0};
-    open_units(&opened, info);
+    open_units(backend, &opened, info);
     struct symbol_source *source = opened.source;
     CLEANUP(cleanup_push_model) struct push_model *model = push_model_new();
     struct error error = {0};
@@ -219,16 +230,24 @@ static char *push_text(struct info *info) {
     return text;
 }
 
-static void assert_pushes(struct info *info, const char *expected) {
-    CLEANUP(cleanup_free) char *text = push_text(info);
+static void assert_pushes(const struct backend *backend, struct info *info, const char *expected) {
+    CLEANUP(cleanup_free) char *text = push_text(backend, info);
     /* The first line is the unit's own. */
     const char *rest = strchr(text, '\n');
     assert_non_null(rest);
     assert_string_equal(rest + 1, expected);
 }
 
+/* The same where the first unit has one damage, told last. */
+static void assert_pushes_damaged(const struct backend *backend, struct info *info,
+                                  const char *expected) {
+    CLEANUP(buffer_clear) struct buffer text = {0};
+    buffer_printf(&text, "%sdamage DWARF unit at %s: some functions or ranges cannot be read\n",
+                  expected, backend->unit);
+    assert_pushes(backend, info, buffer_cstr(&text));
+}
+
 static void copies_are_found_through_blocks_of_every_kind(void **state) {
-    (void)state;
     struct info info = {0};
     put_unit(&info, DW_LANG_C11);
     uint32_t origin = put_named(&info, ABSTRACT, "inner");
@@ -240,13 +259,13 @@ static void copies_are_found_through_blocks_of_every_kind(void **state) {
     put_inlined(&info, origin, 0x1018, 0x8);
     for (int i = 0; i < 6; i++)
         end_children(&info);
-    assert_pushes(&info, " function outer decl :7 [0x1000,0x1100)\n"
-                         "  inlined inner decl :0 call /src/unit.c:21:0 [0x1010,0x1030)\n"
-                         "   inlined inner decl :0 call /src/unit.c:21:0 [0x1018,0x1020)\n");
+    assert_pushes(*state, &info,
+                  " function outer decl :7 [0x1000,0x1100)\n"
+                  "  inlined inner decl :0 call /src/unit.c:21:0 [0x1010,0x1030)\n"
+                  "   inlined inner decl :0 call /src/unit.c:21:0 [0x1018,0x1020)\n");
 }
 
 static void a_function_nested_in_another_is_a_function(void **state) {
-    (void)state;
     struct info info = {0};
     put_unit(&info, DW_LANG_C11);
     uint32_t origin = put_named(&info, ABSTRACT, "inlined");
@@ -256,13 +275,13 @@ static void a_function_nested_in_another_is_a_function(void **state) {
     put_inlined(&info, origin, 0x1210, 0x10);
     for (int i = 0; i < 4; i++)
         end_children(&info);
-    assert_pushes(&info, " function outer decl :7 [0x1000,0x1100)\n"
-                         " function nested decl :7 [0x1200,0x1300)\n"
-                         "  inlined inlined decl :0 call /src/unit.c:21:0 [0x1210,0x1220)\n");
+    assert_pushes(*state, &info,
+                  " function outer decl :7 [0x1000,0x1100)\n"
+                  " function nested decl :7 [0x1200,0x1300)\n"
+                  "  inlined inlined decl :0 call /src/unit.c:21:0 [0x1210,0x1220)\n");
 }
 
 static void what_the_linker_dropped_is_left_out_with_its_copies(void **state) {
-    (void)state;
     static const uint64_t tombstones[] = {0, 1, UINT64_MAX, UINT64_MAX - 1, 0x900, 0x2000};
     struct info info = {0};
     put_unit(&info, DW_LANG_C11);
@@ -277,11 +296,10 @@ static void what_the_linker_dropped_is_left_out_with_its_copies(void **state) {
     end_children(&info);
     put_function(&info, "live", 0x1400, 0x10);
     end_children(&info);
-    assert_pushes(&info, " function live decl :7 [0x1400,0x1410)\n");
+    assert_pushes(*state, &info, " function live decl :7 [0x1400,0x1410)\n");
 }
 
 static void a_broken_origin_loses_one_name_and_no_frame(void **state) {
-    (void)state;
     struct info info = {0};
     put_unit(&info, DW_LANG_C11);
     uint32_t origin = put_named(&info, ABSTRACT, "inner");
@@ -290,13 +308,13 @@ static void a_broken_origin_loses_one_name_and_no_frame(void **state) {
     put_inlined(&info, origin, 0x1018, 0x8);
     for (int i = 0; i < 3; i++)
         end_children(&info);
-    assert_pushes(&info, " function outer decl :7 [0x1000,0x1100)\n"
-                         "  inlined  decl :0 call /src/unit.c:21:0 [0x1010,0x1030)\n"
-                         "   inlined inner decl :0 call /src/unit.c:21:0 [0x1018,0x1020)\n");
+    assert_pushes(*state, &info,
+                  " function outer decl :7 [0x1000,0x1100)\n"
+                  "  inlined  decl :0 call /src/unit.c:21:0 [0x1010,0x1030)\n"
+                  "   inlined inner decl :0 call /src/unit.c:21:0 [0x1018,0x1020)\n");
 }
 
 static void origins_that_go_in_a_circle_end(void **state) {
-    (void)state;
     struct info info = {0};
     put_unit(&info, DW_LANG_C11);
     uint32_t first = here(&info);
@@ -308,12 +326,12 @@ static void origins_that_go_in_a_circle_end(void **state) {
     put_inlined(&info, first, 0x1010, 0x20);
     end_children(&info);
     end_children(&info);
-    assert_pushes(&info, " function outer decl :7 [0x1000,0x1100)\n"
-                         "  inlined  decl :0 call /src/unit.c:21:0 [0x1010,0x1030)\n");
+    assert_pushes(*state, &info,
+                  " function outer decl :7 [0x1000,0x1100)\n"
+                  "  inlined  decl :0 call /src/unit.c:21:0 [0x1010,0x1030)\n");
 }
 
 static void a_name_without_linkage_name_gets_its_scopes(void **state) {
-    (void)state;
     struct info info = {0};
     put_unit(&info, DW_LANG_C_plus_plus_14);
     put_named(&info, NAMESPACE, "outer");
@@ -328,13 +346,13 @@ static void a_name_without_linkage_name_gets_its_scopes(void **state) {
     put(&info, 0x10, 4);
     put_function(&info, "main", 0x1100, 0x10);
     end_children(&info);
-    assert_pushes(&info,
+    assert_pushes(*state, &info,
                   " function outer::(anonymous namespace)::Class::method decl :0 [0x1000,0x1010)\n"
                   " function main decl :7 [0x1100,0x1110)\n");
 }
 
-static void a_sibling_that_leads_back_ends_the_unit(void **state) {
-    (void)state;
+/* Our own reader does not need the sibling; libdw does. */
+static void a_sibling_that_leads_back_is_damage_at_most(void **state) {
     struct info info = {0};
     put_unit(&info, DW_LANG_C11);
     put_function(&info, "first", 0x1000, 0x100);
@@ -345,13 +363,16 @@ static void a_sibling_that_leads_back_ends_the_unit(void **state) {
     end_children(&info);
     put_function(&info, "second", 0x1100, 0x100);
     end_children(&info);
-    assert_pushes(&info, " function first decl :7 [0x1000,0x1100)\n"
-                         "damage DWARF unit at 0xc: some functions or ranges cannot be read\n");
+    if (*state == &libdw)
+        assert_pushes_damaged(*state, &info, " function first decl :7 [0x1000,0x1100)\n");
+    else
+        assert_pushes(*state, &info,
+                      " function first decl :7 [0x1000,0x1100)\n"
+                      " function second decl :7 [0x1100,0x1200)\n");
 }
 
 /* Siblings that lead into the children of the DIE before double the work with each level. */
 static void siblings_that_lead_into_children_cost_no_extra_time(void **state) {
-    (void)state;
     struct info info = {0};
     put_unit(&info, DW_LANG_C11);
     for (int i = 0; i < 64; i++) {
@@ -363,12 +384,12 @@ static void siblings_that_lead_into_children_cost_no_extra_time(void **state) {
         end_children(&info);
     put_function(&info, "after", 0x1100, 0x100);
     end_children(&info);
-    assert_pushes(&info, " function inside decl :7 [0x1000,0x1100)\n"
-                         " function after decl :7 [0x1100,0x1200)\n");
+    assert_pushes(*state, &info,
+                  " function inside decl :7 [0x1000,0x1100)\n"
+                  " function after decl :7 [0x1100,0x1200)\n");
 }
 
 static void what_is_nested_too_deeply_is_left_out_and_told(void **state) {
-    (void)state;
     struct info info = {0};
     put_unit(&info, DW_LANG_C11);
     for (int i = 0; i < 20000; i++)
@@ -378,12 +399,10 @@ static void what_is_nested_too_deeply_is_left_out_and_told(void **state) {
         end_children(&info);
     put_function(&info, "after", 0x1100, 0x100);
     end_children(&info);
-    assert_pushes(&info, " function after decl :7 [0x1100,0x1200)\n"
-                         "damage DWARF unit at 0xc: some functions or ranges cannot be read\n");
+    assert_pushes_damaged(*state, &info, " function after decl :7 [0x1100,0x1200)\n");
 }
 
 static void hundreds_of_copies_in_each_other_are_all_kept(void **state) {
-    (void)state;
     struct info info = {0};
     put_unit(&info, DW_LANG_C11);
     uint32_t origin = put_named(&info, ABSTRACT, "inner");
@@ -392,7 +411,7 @@ static void hundreds_of_copies_in_each_other_are_all_kept(void **state) {
         put_inlined(&info, origin, 0x1000 + i, 0x1000 - i);
     for (int i = 0; i < 501; i++)
         end_children(&info);
-    CLEANUP(cleanup_free) char *text = push_text(&info);
+    CLEANUP(cleanup_free) char *text = push_text(*state, &info);
     size_t count = 0;
     for (const char *at = text; (at = strstr(at, "inlined inner")); at++)
         count++;
@@ -402,7 +421,6 @@ static void hundreds_of_copies_in_each_other_are_all_kept(void **state) {
 
 /* A reference of this form goes into the supplementary file, at whatever offset. */
 static void references_into_an_absent_supplement_cost_a_name(void **state) {
-    (void)state;
     static const uint32_t offsets[] = {0, 1, 7, 8, 0xffffffff};
     for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
         struct info info = {0};
@@ -415,23 +433,22 @@ static void references_into_an_absent_supplement_cost_a_name(void **state) {
         put(&info, offsets[i], 4);
         put(&info, 0x1010, 8);
         put(&info, 0x10, 4);
-        assert_pushes(&info, " function  decl :0 [0x1000,0x1010)\n"
-                             " function  decl :0 [0x1010,0x1020)\n");
+        assert_pushes(*state, &info,
+                      " function  decl :0 [0x1000,0x1010)\n"
+                      " function  decl :0 [0x1010,0x1020)\n");
     }
 }
 
 /* The last null entry of the unit is missing, so nothing stands behind the children's. */
 static void a_unit_may_end_without_its_null_entries(void **state) {
-    (void)state;
     struct info info = {0};
     put_unit(&info, DW_LANG_C_plus_plus_14);
     put_named(&info, NAMESPACE, "open");
     put_function(&info, "last", 0x1000, 0x10);
-    assert_pushes(&info, " function open::last decl :7 [0x1000,0x1010)\n");
+    assert_pushes(*state, &info, " function open::last decl :7 [0x1000,0x1010)\n");
 }
 
 static void the_file_that_an_altlink_names_is_not_opened(void **state) {
-    (void)state;
     char link[] = "/tmp/dwarf-altlink-XXXXXX\0a build id of 20 byt";
     CLEANUP(cleanup_fd) int fd = mkstemp(link);
     CLEANUP(cleanup_fd) int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -443,7 +460,7 @@ static void the_file_that_an_altlink_names_is_not_opened(void **state) {
     put(&info, 0x1000, 8);
     put(&info, 0x10, 4);
     end_children(&info);
-    assert_pushes(&info, " function  decl :0 [0x1000,0x1010)\n");
+    assert_pushes(*state, &info, " function  decl :0 [0x1000,0x1010)\n");
     char event[sizeof(struct inotify_event) + NAME_MAX + 1];
     assert_true(read(watch, event, sizeof(event)) < 0 && errno == EAGAIN);
     unlink(link);
@@ -471,7 +488,6 @@ static void put_lined_unit(struct info *info, uint32_t size) {
 }
 
 static void code_outside_of_what_its_unit_states_is_found_last(void **state) {
-    (void)state;
     struct info info = {0};
     put_lined_unit(&info, 0x100);
     put_function(&info, "inside", 0x1000, 0x100);
@@ -483,7 +499,7 @@ static void code_outside_of_what_its_unit_states_is_found_last(void **state) {
     put_function(&info, "other", 0x1200, 0x100);
     end_children(&info);
     CLEANUP(cleanup_opened) struct opened opened = {0};
-    open_units(&opened, &info);
+    open_units(*state, &opened, &info);
     struct symbol_source *source = opened.source;
     assert_frame(source, 0x1000, "inside", 0);
     assert_frame(source, 0x1908, "outside", 0);
@@ -493,7 +509,7 @@ static void code_outside_of_what_its_unit_states_is_found_last(void **state) {
 }
 
 static void a_file_without_debug_info_has_no_source(void **state) {
-    (void)state;
+    const struct backend *backend = *state;
     CLEANUP(cleanup_elf_image)
     struct elf_image *image = elf_image_new(true, false, ET_DYN, EM_X86_64);
     elf_image_add_bytes(image, ".comment", span_cstr("none"));
@@ -503,27 +519,32 @@ static void a_file_without_debug_info_has_no_source(void **state) {
     assert_int_equal(elf_file_open_memory(elf_image_finish(image, ELF_IMAGE_PLAIN),
                                           &(struct elf_limits){0}, &file, &error),
                      ERR_OK);
-    assert_int_equal(libdw_source_new(file, &source, &error), ERR_NOT_FOUND);
+    assert_int_equal(backend->new_source(file, &source, &error), ERR_NOT_FOUND);
     assert_null(source);
 }
 
+#define WITH_BOTH(test)                                                                            \
+    {"by our own reader: " #test, test, NULL, NULL, &native}, {                                    \
+        "by libdw: " #test, test, NULL, NULL, &libdw                                               \
+    }
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_are_found_through_blocks_of_every_kind),
-        cmocka_unit_test(a_function_nested_in_another_is_a_function),
-        cmocka_unit_test(what_the_linker_dropped_is_left_out_with_its_copies),
-        cmocka_unit_test(a_broken_origin_loses_one_name_and_no_frame),
-        cmocka_unit_test(origins_that_go_in_a_circle_end),
-        cmocka_unit_test(a_name_without_linkage_name_gets_its_scopes),
-        cmocka_unit_test(a_sibling_that_leads_back_ends_the_unit),
-        cmocka_unit_test(siblings_that_lead_into_children_cost_no_extra_time),
-        cmocka_unit_test(what_is_nested_too_deeply_is_left_out_and_told),
-        cmocka_unit_test(hundreds_of_copies_in_each_other_are_all_kept),
-        cmocka_unit_test(references_into_an_absent_supplement_cost_a_name),
-        cmocka_unit_test(a_unit_may_end_without_its_null_entries),
-        cmocka_unit_test(the_file_that_an_altlink_names_is_not_opened),
-        cmocka_unit_test(code_outside_of_what_its_unit_states_is_found_last),
-        cmocka_unit_test(a_file_without_debug_info_has_no_source),
+        WITH_BOTH(copies_are_found_through_blocks_of_every_kind),
+        WITH_BOTH(a_function_nested_in_another_is_a_function),
+        WITH_BOTH(what_the_linker_dropped_is_left_out_with_its_copies),
+        WITH_BOTH(a_broken_origin_loses_one_name_and_no_frame),
+        WITH_BOTH(origins_that_go_in_a_circle_end),
+        WITH_BOTH(a_name_without_linkage_name_gets_its_scopes),
+        WITH_BOTH(a_sibling_that_leads_back_is_damage_at_most),
+        WITH_BOTH(siblings_that_lead_into_children_cost_no_extra_time),
+        WITH_BOTH(what_is_nested_too_deeply_is_left_out_and_told),
+        WITH_BOTH(hundreds_of_copies_in_each_other_are_all_kept),
+        WITH_BOTH(references_into_an_absent_supplement_cost_a_name),
+        WITH_BOTH(a_unit_may_end_without_its_null_entries),
+        WITH_BOTH(the_file_that_an_altlink_names_is_not_opened),
+        WITH_BOTH(code_outside_of_what_its_unit_states_is_found_last),
+        WITH_BOTH(a_file_without_debug_info_has_no_source),
     };
-    return cmocka_run_group_tests_name("libdw_source", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("dwarf_sources", tests, NULL, NULL);
 }

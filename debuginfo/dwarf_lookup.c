@@ -1,0 +1,215 @@
+#include "debuginfo/dwarf_lookup.h"
+
+#include <stdlib.h>
+
+#include "debuginfo/dwarf_lookup_internal.h"
+
+static void unit_clear(struct lookup_unit *unit) {
+    range_list_clear(&unit->ranges);
+    free(unit->functions);
+    free(unit->sequences);
+    free(unit->rows);
+}
+
+void dwarf_lookup_free(struct dwarf_lookup *lookup) {
+    if (!lookup)
+        return;
+    for (size_t i = 0; lookup->units && i < lookup->unit_count; i++)
+        unit_clear(&lookup->units[i]);
+    free(lookup->units);
+    dwarf_code_walk_clear(&lookup->code);
+    dwarf_line_table_free(lookup->table);
+    buffer_clear(&lookup->path);
+    free(lookup);
+}
+
+static bool says_ranges(const struct dwarf_unit *unit) {
+    return unit->ranges.has_ranges || (unit->ranges.has_low_pc && unit->ranges.has_high_pc);
+}
+
+static enum err read_unit_ranges(struct dwarf_lookup *lookup, size_t number, struct error *error) {
+    const struct dwarf_unit *unit = dwarf_info_unit(lookup->info, number);
+    struct lookup_unit *known = &lookup->units[number];
+    if (unit->damage || !unit->has_code)
+        return ERR_OK;
+    known->may_have_more = true;
+    if (!says_ranges(unit))
+        return ERR_OK;
+    struct dwarf_range_reader *reader = &lookup->code.reader;
+    reader->sections = dwarf_info_sections(unit->info);
+    reader->bases = &unit->bases;
+    reader->damaged = false;
+    enum err err = dwarf_ranges_read(reader, &unit->ranges, &known->ranges, error);
+    range_list_join(&known->ranges);
+    /* DWARF 2 has no range lists: a unit with code in several sections names the one of them. */
+    known->may_have_more = reader->damaged || unit->bases.encoding.version < 3;
+    return err;
+}
+
+enum err dwarf_lookup_new(const struct dwarf_info *info, const struct dwarf_extents *extents,
+                          struct string_pool *strings, struct dwarf_lookup **ret_lookup,
+                          struct error *error) {
+    CLEANUP(cleanup_dwarf_lookup) struct dwarf_lookup *lookup = calloc(1, sizeof(*lookup));
+    if (!lookup)
+        return error_set(error, ERR_NO_MEMORY, "no memory for a DWARF reader");
+    lookup->info = info;
+    lookup->extents = extents;
+    lookup->strings = strings;
+    lookup->unit_count = dwarf_info_unit_count(info);
+    lookup->units = calloc(lookup->unit_count + 1, sizeof(*lookup->units));
+    lookup->table = dwarf_line_table_new();
+    if (!lookup->units || !lookup->table)
+        return error_set(error, ERR_NO_MEMORY, "no memory for %zu units", lookup->unit_count);
+    dwarf_code_walk_init(&lookup->code, extents);
+    for (size_t i = 0; i < lookup->unit_count; i++) {
+        enum err err = read_unit_ranges(lookup, i, error);
+        if (err)
+            return err;
+    }
+    *ret_lookup = TAKE(lookup);
+    return ERR_OK;
+}
+
+struct dwarf_code_walk *dwarf_lookup_code(struct dwarf_lookup *lookup) {
+    lookup->code.reader.budget = DWARF_RANGE_BUDGET;
+    return &lookup->code;
+}
+
+bool lookup_is_candidate(const struct dwarf_lookup *lookup, size_t number, uint64_t pc,
+                         bool hidden) {
+    const struct dwarf_unit *unit = dwarf_info_unit(lookup->info, number);
+    if (unit->damage || !unit->has_code)
+        return false;
+    const struct lookup_unit *known = &lookup->units[number];
+    bool says_so = range_list_covers(&known->ranges, pc);
+    return hidden ? !says_so && known->may_have_more : says_so;
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+static enum err keep_function(struct lookup_unit *known, const struct dwarf_code_walk *code,
+                              struct error *error) {
+    for (size_t i = 0; i < code->ranges.count; i++) {
+        if (known->function_count == known->function_capacity) {
+            size_t capacity = known->function_capacity ? 2 * known->function_capacity : 64;
+            struct lookup_function *grown = realloc(known->functions, capacity * sizeof(*grown));
+            if (!grown)
+                return error_set(error, ERR_NO_MEMORY, "no memory for %zu functions", capacity);
+            known->functions = grown;
+            known->function_capacity = capacity;
+        }
+        known->functions[known->function_count++] = (struct lookup_function){
+            .range = code->ranges.items[i], .position = code->walk.die.position};
+    }
+    return ERR_OK;
+}
+
+/* The contexts stay NONE, so that the walk steps over all copies. */
+static enum err read_functions(struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
+                               struct error *error) {
+    struct lookup_unit *known = &lookup->units[unit->number];
+    if (known->functions_read)
+        return ERR_OK;
+    known->function_count = 0;
+    struct dwarf_code_walk *code = dwarf_lookup_code(lookup);
+    enum err err = dwarf_code_walk_start(code, &(struct dwarf_place){unit, unit->root}, error);
+    bool found = !err;
+    while (!err && found) {
+        err = dwarf_code_walk_next(code, &found, error);
+        if (!err && found)
+            err = keep_function(known, code, error);
+    }
+    if (err == ERR_NO_MEMORY)
+        return err;
+    known->functions_read = true;
+    return ERR_OK; /* what is left out here, a push reports */
+}
+
+struct function_search {
+    uint64_t pc;
+    struct dwarf_place place;
+    uint64_t size; /* of the range found */
+};
+
+static void search_unit(const struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
+                        struct function_search *search) {
+    const struct lookup_unit *known = &lookup->units[unit->number];
+    for (size_t i = 0; i < known->function_count; i++) {
+        const struct lookup_function *function = &known->functions[i];
+        uint64_t size = function->range.end - function->range.begin;
+        if (search->pc - function->range.begin >= size)
+            continue;
+        if (search->place.unit && size >= search->size)
+            continue;
+        search->place = (struct dwarf_place){unit, function->position};
+        search->size = size;
+    }
+}
+
+static enum err search_units(struct dwarf_lookup *lookup, bool hidden,
+                             struct function_search *search, struct error *error) {
+    for (size_t i = 0; i < lookup->unit_count; i++) {
+        if (!lookup_is_candidate(lookup, i, search->pc, hidden))
+            continue;
+        const struct dwarf_unit *unit = dwarf_info_unit(lookup->info, i);
+        enum err err = read_functions(lookup, unit, error);
+        if (err)
+            return err;
+        search_unit(lookup, unit, search);
+    }
+    return ERR_OK;
+}
+
+enum err dwarf_lookup_function(struct dwarf_lookup *lookup, uint64_t pc,
+                               struct dwarf_place *ret_function, struct error *error) {
+    struct function_search search = {.pc = pc};
+    enum err err = search_units(lookup, false, &search, error);
+    if (!err && !search.place.unit)
+        err = search_units(lookup, true, &search, error);
+    if (!err)
+        *ret_function = search.place;
+    return err;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+enum err lookup_open_table(struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
+                           struct error *error) {
+    if (lookup->table_unit == unit)
+        return ERR_OK;
+    lookup->table_unit = NULL;
+    if (unit->has_line_offset) {
+        enum err err = dwarf_line_table_open(lookup->table, dwarf_info_sections(unit->info),
+                                             &unit->bases, unit->line_offset, error);
+        if (err == ERR_NO_MEMORY)
+            return err;
+    } else {
+        dwarf_line_table_close(lookup->table);
+    }
+    lookup->table_unit = unit;
+    return ERR_OK;
+}
+
+enum err dwarf_lookup_path(struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
+                           uint64_t index, struct span *ret_path, struct error *error) {
+    enum err err = lookup_open_table(lookup, unit, error);
+    if (err)
+        return err;
+    const struct dwarf_line_origin origin = {unit->comp_dir, unit->name};
+    lookup->path.size = 0;
+    dwarf_line_path(lookup->table, index, &origin, &lookup->path);
+    if (buffer_failed(&lookup->path))
+        return error_set(error, ERR_NO_MEMORY, "no memory for a path");
+    return string_pool_intern(lookup->strings, buffer_span(&lookup->path), ret_path, error);
+}
+
+enum err dwarf_lookup_declared(struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
+                               uint64_t index, struct span *ret_path, struct error *error) {
+    enum err err = lookup_open_table(lookup, unit, error);
+    if (err)
+        return err;
+    if (index > 0 || dwarf_line_table_has_file(lookup->table, 0))
+        return dwarf_lookup_path(lookup, unit, index, ret_path, error);
+    *ret_path = span_cstr("");
+    return ERR_OK;
+}

@@ -1,0 +1,53 @@
+/* What dwarf_lookup.c (functions), dwarf_lookup_rows.c and dwarf_survey.c share. */
+#pragma once
+
+#include "debuginfo/dwarf_lookup.h"
+
+/* A live range of a function of its own. */
+struct lookup_function {
+    struct pc_range range;
+    const uint8_t *position; /* of its DIE */
+};
+
+struct lookup_sequence {
+    struct pc_range range;
+    size_t row_first;
+    size_t row_count;
+};
+
+struct lookup_unit {
+    struct range_list ranges; /* what the unit says it covers, as far as it is live; joined */
+    bool may_have_more;       /* may hold code outside of `ranges` */
+    bool functions_read;      /* which of the lists below have been read */
+    bool rows_read;
+    struct lookup_function *functions;
+    size_t function_count;
+    size_t function_capacity;
+    struct lookup_sequence *sequences;
+    size_t sequence_count;
+    size_t sequence_capacity;
+    struct dwarf_row *rows;
+    size_t row_count;
+    size_t row_capacity;
+};
+
+struct dwarf_lookup {
+    const struct dwarf_info *info;
+    const struct dwarf_extents *extents;
+    struct string_pool *strings;
+    struct lookup_unit *units; /* by number */
+    size_t unit_count;
+    struct dwarf_code_walk code;
+    struct dwarf_line_table *table;
+    const struct dwarf_unit *table_unit; /* whose table is open; NULL: none is */
+    struct buffer path;
+    bool surveyed; /* may_have_more is true only of units that do */
+};
+
+/* The units that say they cover pc or, if `hidden`, the others that may do so all the same. */
+bool lookup_is_candidate(const struct dwarf_lookup *lookup, size_t number, uint64_t pc,
+                         bool hidden);
+
+/* Opens the line table of the unit; one that cannot be read has no files and no rows. */
+enum err lookup_open_table(struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
+                           struct error *error);

@@ -1,0 +1,59 @@
+#include "debuginfo/dwarf_sections.h"
+
+#include <stddef.h>
+
+#include "base/cleanup.h"
+
+struct wanted_section {
+    const char *name;
+    size_t member; /* of struct dwarf_sections */
+    bool is_required;
+};
+
+#define WANTED(section_name, member_name, required)                                                \
+    { section_name, offsetof(struct dwarf_sections, member_name), required }
+
+/* What symbolization reads. The rest (locations, macros, name tables) is not touched: inflating is
+ * the slowest stage of a build. */
+static const struct wanted_section wanted_sections[] = {
+    WANTED(".debug_info", info, true),
+    WANTED(".debug_abbrev", abbrev, true),
+    WANTED(".debug_types", types, false),
+    WANTED(".debug_line", line, false),
+    WANTED(".debug_str", str, false),
+    WANTED(".debug_line_str", line_str, false),
+    WANTED(".debug_str_offsets", str_offsets, false),
+    WANTED(".debug_addr", addr, false),
+    WANTED(".debug_ranges", ranges, false),
+    WANTED(".debug_rnglists", rnglists, false),
+};
+
+enum err dwarf_sections_read(struct elf_file *file, struct dwarf_sections *ret_sections,
+                             struct error *ret_damage, struct error *error) {
+    const struct elf_header *header = elf_file_header(file);
+    struct dwarf_sections sections = {
+        .big_endian = header->big_endian,
+        .address_size = header->is_64 ? 8 : 4,
+    };
+    struct error damage = {.code = ERR_OK};
+    for (size_t i = 0; i < ARRAY_SIZE(wanted_sections); i++) {
+        const struct wanted_section *wanted = &wanted_sections[i];
+        const struct elf_section *section = elf_file_section_by_name(file, wanted->name);
+        if (!section)
+            continue;
+        struct error reason;
+        struct span *bytes = (struct span *)((char *)&sections + wanted->member);
+        enum err err = elf_file_section_data(file, section, bytes, &reason);
+        if (err && (wanted->is_required || err == ERR_NO_MEMORY)) {
+            *error = reason;
+            return err;
+        }
+        if (err && damage.code == ERR_OK)
+            damage = reason;
+    }
+    if (sections.info.size == 0)
+        return error_set(error, ERR_NOT_FOUND, "the file has no .debug_info");
+    *ret_sections = sections;
+    *ret_damage = damage;
+    return ERR_OK;
+}
