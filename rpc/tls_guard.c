@@ -1,10 +1,14 @@
 #include "rpc/tls_guard.h"
 
+#include <errno.h>
 #include <gnutls/x509.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #include "base/utf8.h"
 
+/* A chain of many large certificates still fits. */
+#define HANDSHAKE_SIZE_MAX ((size_t)128 << 10)
 #define NAME_COUNT_MAX 16
 #define NAME_SIZE_MAX 512
 
@@ -18,6 +22,23 @@ static struct tls_guard *guard_of(gnutls_session_t session) {
 static int refuse(gnutls_session_t session, gnutls_alert_description_t alert, int failure) {
     gnutls_alert_send(session, GNUTLS_AL_FATAL, alert);
     return failure;
+}
+
+/* --- how much
+ * --------------------------------------------------------------------------------------
+ */
+
+/* GnuTLS keeps a message of up to 16 MiB while it comes and looks at its size when it is there. */
+static ssize_t pull(gnutls_transport_ptr_t argument, void *bytes, size_t size) {
+    struct tls_guard *guard = argument;
+    ssize_t received = recv(guard->fd, bytes, size, 0);
+    if (received > 0)
+        guard->pulled += (size_t)received;
+    if (guard->pulled <= HANDSHAKE_SIZE_MAX || (guard->passed && !guard->counts_on))
+        return received;
+    error_set(&guard->refusal, ERR_LIMIT, "over %zu bytes of handshake", HANDSHAKE_SIZE_MAX);
+    errno = EMSGSIZE;
+    return -1;
 }
 
 /* --- the client's greeting ----------------------------------------------------------------------
@@ -133,6 +154,12 @@ static int check_finished(gnutls_session_t session, unsigned type, unsigned when
 }
 
 enum err tls_guard_place(struct tls_guard *guard, gnutls_session_t session, struct error *error) {
+    gnutls_transport_ptr_t in = NULL;
+    gnutls_transport_ptr_t out = NULL;
+    guard->fd = gnutls_transport_get_int(session);
+    gnutls_transport_get_ptr2(session, &in, &out);
+    gnutls_transport_set_ptr2(session, guard, out);
+    gnutls_transport_set_pull_function(session, pull);
     gnutls_db_set_ptr(session, guard);
     if (gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE,
                                tls_credentials_native(guard->credentials)) < 0)

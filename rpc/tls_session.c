@@ -51,6 +51,7 @@ enum err tls_session_new_server(struct tls_credentials *credentials, int fd,
         return error->code;
     session->guard.credentials = credentials;
     session->guard.wants_h2 = true;
+    session->guard.counts_on = true;
     enum err err = tls_guard_place(&session->guard, session->native, error);
     if (err == ERR_OK)
         *ret_session = TAKE(session);
@@ -141,6 +142,10 @@ static enum err say_failure(const struct tls_session *session, int failure, stru
 static enum transport_result fail(struct tls_session *session, int failure, struct error *error) {
     if (failure == GNUTLS_E_PREMATURE_TERMINATION)
         return TRANSPORT_ENDED;
+    if (session->guard.refusal.code != ERR_OK) {
+        *error = session->guard.refusal;
+        return TRANSPORT_FAILED;
+    }
     gnutls_alert_send_appropriate(session->native, failure);
     say_failure(session, failure, error);
     return TRANSPORT_FAILED;
@@ -148,14 +153,6 @@ static enum transport_result fail(struct tls_session *session, int failure, stru
 
 /* --- the handshake ------------------------------------------------------------------------------
  */
-
-static enum transport_result fail_handshake(struct tls_session *session, int failure,
-                                            struct error *error) {
-    if (session->guard.refusal.code == ERR_OK)
-        return fail(session, failure, error);
-    *error = session->guard.refusal;
-    return TRANSPORT_FAILED;
-}
 
 enum transport_result tls_session_handshake(struct tls_session *session, struct error *error) {
     gnutls_datum_t protocol;
@@ -165,7 +162,7 @@ enum transport_result tls_session_handshake(struct tls_session *session, struct 
     if (failure < 0 && !gnutls_error_is_fatal(failure))
         return TRANSPORT_BLOCKED;
     if (failure < 0)
-        return fail_handshake(session, failure, error);
+        return fail(session, failure, error);
     /* For a server, the guard has seen to it. */
     if (gnutls_alpn_get_selected_protocol(session->native, &protocol) < 0) {
         gnutls_alert_send(session->native, GNUTLS_AL_FATAL, GNUTLS_A_NO_APPLICATION_PROTOCOL);
@@ -190,6 +187,7 @@ enum transport_result tls_session_receive(struct tls_session *session, void *byt
         ssize_t received = gnutls_record_recv(session->native, (char *)bytes + used, size - used);
         if (received > 0) {
             used += (size_t)received;
+            session->guard.pulled = 0;
         } else if (received < 0 && !gnutls_error_is_fatal((int)received)) {
             is_empty = true;
         } else {

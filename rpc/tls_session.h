@@ -1,7 +1,7 @@
 /*
  * TLS 1.3 with HTTP/2 inside, over a non-blocking socket: what rpc/grpc_transport.h promises, for
- * both ends. The peer's bytes are hostile; GnuTLS bounds what one connection can make it hold (128
- * KiB of handshake, one record of 16 KiB) and how often keys may be updated.
+ * both ends. The peer's bytes are hostile; what a client can make a server's GnuTLS hold is bounded
+ * (128 KiB of handshake, one record of 16 KiB), and so is how often keys are updated.
  */
 #pragma once
 

@@ -407,7 +407,7 @@ def symbolize_trusts_nobody_else(server, site):
     rpc, api = urls(server)
     build_id = service.gnu_build_id(path)
     for trusted in (["--cacert", site.stranger.path], []):
-        check_run(("upload", "--server", rpc, *trusted, path), 1, "failed")
+        check_run(("upload", "--server", rpc, *trusted, path), 1, "certificate")
         check_run(("query", "--server", api, *trusted, build_id, "0x1"), 1, "certificate")
         check_run(("admin", "list", "--server", api, *trusted), 1, "certificate")
     for insecure in (("upload", "--server", rpc, "--insecure", path),

@@ -509,6 +509,43 @@ static void what_is_no_tls_is_refused(void **state) {
     }
 }
 
+/* Records of a handshake message that says it has 16 MiB. */
+static void a_handshake_without_end_is_cut_off(void **state) {
+    const struct fixture *fixture = *state;
+    int fds[2];
+    struct error error;
+    enum transport_result result = TRANSPORT_BLOCKED;
+    unsigned char record[5 + 16384] = {22, 3, 1, 0x40, 0, 1, 0xff, 0xff, 0xff};
+    size_t sent = 0;
+    make_sockets(fds);
+    struct grpc_transport *server = make_server(fixture->server, fds[0]);
+    while (goes_on(result) && sent < (1 << 20)) {
+        assert_int_equal(write(fds[1], record, sizeof(record)), sizeof(record));
+        memset(record + 5, 0, 4);
+        sent += sizeof(record);
+        for (int turn = 0; turn < 9 && goes_on(result); turn++)
+            result = grpc_transport_handshake(server, &error);
+    }
+    assert_int_equal(result, TRANSPORT_FAILED);
+    assert_int_equal(error.code, ERR_LIMIT);
+    assert_true(sent < (256 << 10));
+    close(fds[1]);
+    grpc_transport_free(server);
+}
+
+static void many_bytes_may_pass_once_the_handshake_is_over(void **state) {
+    const struct fixture *fixture = *state;
+    struct pair pair;
+    open_shaken(&pair, fixture->server, fixture->client);
+    struct flow flow = {.from = pair.client, .to = pair.server, .total = 1 << 20};
+    for (int i = 0; i < TURNS_MAX && flow.received < flow.total; i++) {
+        send_piece(&flow);
+        receive_piece(&flow);
+    }
+    assert_int_equal(flow.received, flow.total);
+    close_pair(&pair);
+}
+
 /* What the peer asks for must be done without a byte lost, while both send. */
 static void keys_are_updated_when_a_client_asks(void **state) {
     struct bare bare;
@@ -553,6 +590,8 @@ int main(void) {
         cmocka_unit_test(only_tls_1_3_is_spoken),
         cmocka_unit_test(only_http2_is_spoken),
         cmocka_unit_test(what_is_no_tls_is_refused),
+        cmocka_unit_test(a_handshake_without_end_is_cut_off),
+        cmocka_unit_test(many_bytes_may_pass_once_the_handshake_is_over),
         cmocka_unit_test(keys_are_updated_when_a_client_asks),
     };
     return cmocka_run_group_tests_name("tls_session", tests, setup, teardown);
