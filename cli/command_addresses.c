@@ -59,7 +59,7 @@ static enum err answer(struct run *run, const struct request_line *request, stru
     if (err)
         return err;
     struct error reason;
-    uint64_t address;
+    uint64_t address = 0;
     uint64_t offset = request->address - run->options->adjust_vma;
     if (!module_failed(module) && !module_address(module, request->section, offset, &address)) {
         run->frames.count = 0;
