@@ -17,10 +17,10 @@ void dwarf_site_set_big_endian(struct dwarf_site *site) {
     site->str_offsets.big_endian = site->addr.big_endian = true;
 }
 
-void declare(struct dwarf_site *site, uint64_t code, uint64_t tag, bool children, ...) {
+void declare(struct dwarf_site *site, uint64_t code, uint64_t tag, int children, ...) {
     put_uleb(&site->abbrev, code);
     put_uleb(&site->abbrev, tag);
-    put_u8(&site->abbrev, children);
+    put_u8(&site->abbrev, (uint8_t)children);
     va_list arguments;
     va_start(arguments, children);
     for (int attribute; (attribute = va_arg(arguments, int)) != 0;) {

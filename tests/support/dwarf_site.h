@@ -24,7 +24,7 @@ void dwarf_site_clear(struct dwarf_site *site);
 void dwarf_site_set_big_endian(struct dwarf_site *site);
 
 /* Appends a declaration; pairs of attribute and form follow, ended by 0. */
-void declare(struct dwarf_site *site, uint64_t code, uint64_t tag, bool children, ...);
+void declare(struct dwarf_site *site, uint64_t code, uint64_t tag, int children, ...);
 void end_declarations(struct dwarf_site *site);
 
 struct dwarf_site_unit {
