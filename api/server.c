@@ -35,7 +35,7 @@ struct server {
     const struct log *log;
     int directory;
     int lock;
-    struct worker_config worker;
+    struct workers *workers;
     struct catalog *catalog;
     struct blob_store *blobs;
     struct index_cache *indexes;
@@ -162,34 +162,56 @@ static void check_file(void *argument, const struct digest *digest) {
     ingest_check_file(server->ingest, digest, &ignored);
 }
 
-/* The compactor comes last: opening ingest empties tmp/, in which it works. */
-static enum err open_ingest(struct server *server, struct error *error) {
-    const struct server_options *options = server->options;
-    struct blob_compactor_config compactor = {
-        .age_min_ms = options->blob_compress_after_ms,
-        .found_damaged = check_file,
-        .argument = server,
+static struct ingest_limits ingest_limits(const struct server_options *options) {
+    return (struct ingest_limits){
+        .upload_size_max = options->upload_size_max,
+        .stale_after_ms = options->upload_stale_ms,
+        .upload_count_max = options->upload_stream_max,
     };
-    struct build_queue_config builds = {.worker_count = options->worker_count};
-    struct ingest_config ingest = {.upload_size_max = options->upload_size_max,
-                                   .stale_after_ms = options->upload_stale_ms,
-                                   .upload_count_max = options->upload_stream_max};
-    server->worker = (struct worker_config){
+}
+
+static struct worker_config worker_config(const struct server_options *options) {
+    return (struct worker_config){
         .program = options->worker,
         .deadline_ms = options->worker_deadline_ms,
         .memory_max = options->worker_memory_max,
         /* Above what one thread can use before the deadline, which gives the better reason. */
         .cpu_seconds_max = (uint64_t)options->worker_deadline_ms / 1000 + 1,
     };
+}
+
+static enum err check_worker(const struct server_options *options, struct error *error) {
     if (access(options->worker, X_OK) != 0)
         return error_set_errno(error, ERR_INVALID, errno, "cannot run the worker %s",
                                options->worker);
-    enum err err = build_queue_open(&builds, server->catalog, server->blobs, server->indexes,
-                                    &server->worker, &server->builds, error);
+    return ERR_OK;
+}
+
+static int64_t compress_age_ms(const struct server_options *options) {
+    return options->blob_compress_after_ms ? options->blob_compress_after_ms : BLOB_COMPRESS_NEVER;
+}
+
+/* The compactor comes last: opening ingest empties tmp/, in which it works. */
+static enum err open_ingest(struct server *server, struct error *error) {
+    const struct server_options *options = server->options;
+    struct blob_compactor_config compactor = {
+        .age_min_ms = compress_age_ms(options),
+        .found_damaged = check_file,
+        .argument = server,
+    };
+    struct build_queue_config builds = {.worker_count = options->worker_count};
+    struct ingest_config ingest = {.limits = ingest_limits(options)};
+    struct worker_config worker = worker_config(options);
+    enum err err = check_worker(options, error);
     if (err == ERR_OK)
-        err = ingest_open(&ingest, server->catalog, server->blobs, server->builds, &server->worker,
+        err = workers_new(&worker, &server->workers, error);
+    if (err == ERR_OK)
+        err = build_queue_open(&builds, server->catalog, server->blobs, server->indexes,
+                               server->workers, &server->builds, error);
+    if (err == ERR_OK)
+        err = ingest_open(&ingest, server->catalog, server->blobs, server->builds, server->workers,
                           &server->ingest, error);
-    if (err == ERR_OK && options->blob_compress_after_ms > 0)
+    if (err == ERR_OK)
         err = blob_compactor_new(&compactor, server->blobs, &server->compactor, error);
     if (err == ERR_OK)
         err = open_sweeper(server, error);
@@ -384,12 +406,22 @@ enum err server_open(const struct server_options *options, const struct log *log
 
 enum err server_reload(struct server *server, const struct server_options *options,
                        struct error *error) {
-    enum err err = server_tls_reload(&server->tls, error);
+    struct index_cache_limits indexes = index_limits(options);
+    struct ingest_limits uploads = ingest_limits(options);
+    struct worker_config worker = worker_config(options);
+    /* What a person may have got wrong comes first, so that nothing is taken of it. */
+    enum err err = check_worker(options, error);
+    if (err == ERR_OK)
+        err = server_tls_reload(&server->tls, error);
+    if (err == ERR_OK)
+        err = workers_configure(server->workers, &worker, error);
+    if (err == ERR_OK)
+        err = build_queue_set_worker_count(server->builds, options->worker_count, error);
     if (err != ERR_OK)
         return err;
-    struct index_cache_limits limits = index_limits(options);
-    index_cache_limit(server->indexes, &limits);
-    ingest_limit_size(server->ingest, options->upload_size_max);
+    index_cache_limit(server->indexes, &indexes);
+    ingest_limit(server->ingest, &uploads);
+    blob_compactor_set_age(server->compactor, compress_age_ms(options));
     server->api.access_log = options->http_access_log;
     return ERR_OK;
 }
@@ -430,6 +462,7 @@ void server_free(struct server *server) {
     orphan_sweeper_free(server->sweeper);
     ingest_free(server->ingest);
     build_queue_free(server->builds);
+    workers_free(server->workers);
     index_cache_free(server->indexes);
     blob_store_free(server->blobs);
     catalog_free(server->catalog);

@@ -10,11 +10,12 @@
 #include "cache/blob_compress.h"
 #include "cache/blob_store_internal.h"
 
-#define DEFAULT_MS ((int64_t)10 * 60 * 1000)
+#define INTERVAL_MS_DEFAULT ((int64_t)10 * 60 * 1000)
 
 struct blob_compactor {
     struct blob_store *store;
     struct blob_compactor_config config;
+    _Atomic int64_t age_min_ms; /* may change */
     struct periodic *thread;
     pthread_mutex_t mutex; /* guards stats */
     struct blob_compactor_stats stats;
@@ -35,7 +36,7 @@ static int64_t age_ms(const struct stat *status) {
 static bool is_due(const struct blob_compactor *compactor, const struct stat *status) {
     if ((status->st_mode & 0777) == BLOB_MODE_KEPT)
         return false;
-    return compactor->config.age_min_ms < 0 || age_ms(status) >= compactor->config.age_min_ms;
+    return age_ms(status) >= compactor->age_min_ms;
 }
 
 static void note_result(struct blob_compactor *compactor,
@@ -87,7 +88,9 @@ static void look_at_all(void *argument, const atomic_bool *stopping) {
     struct blob_compactor *compactor = argument;
     struct look look = {compactor, stopping};
     struct error error;
-    enum err err = digest_files_visit(compactor->store->blobs, visit_file, &look, &error);
+    enum err err = compactor->age_min_ms == BLOB_COMPRESS_NEVER
+                       ? ERR_OK
+                       : digest_files_visit(compactor->store->blobs, visit_file, &look, &error);
     if (err != ERR_OK && err != ERR_CANCELLED && err != ERR_NO_SPACE)
         note_failure(compactor, &error);
     pthread_mutex_lock(&compactor->mutex);
@@ -103,10 +106,9 @@ enum err blob_compactor_new(const struct blob_compactor_config *config, struct b
         return error_set(error, ERR_NO_MEMORY, "no memory for the compactor");
     compactor->store = store;
     compactor->config = *config;
-    if (compactor->config.age_min_ms == 0)
-        compactor->config.age_min_ms = DEFAULT_MS;
+    compactor->age_min_ms = config->age_min_ms;
     if (compactor->config.interval_ms == 0)
-        compactor->config.interval_ms = DEFAULT_MS;
+        compactor->config.interval_ms = INTERVAL_MS_DEFAULT;
     pthread_mutex_init(&compactor->mutex, NULL);
     enum err err = periodic_new(look_at_all, compactor, compactor->config.interval_ms,
                                 &compactor->thread, error);
@@ -116,7 +118,8 @@ enum err blob_compactor_new(const struct blob_compactor_config *config, struct b
     return ERR_OK;
 }
 
-void blob_compactor_nudge(struct blob_compactor *compactor) {
+void blob_compactor_set_age(struct blob_compactor *compactor, int64_t age_min_ms) {
+    compactor->age_min_ms = age_min_ms;
     periodic_wake(compactor->thread);
 }
 

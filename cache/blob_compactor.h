@@ -12,8 +12,10 @@
 
 struct blob_compactor;
 
+#define BLOB_COMPRESS_NEVER INT64_MAX
+
 struct blob_compactor_config {
-    int64_t age_min_ms;  /* of a blob's file; below 0: none; 0: 10 min */
+    int64_t age_min_ms;  /* of a blob's file */
     int64_t interval_ms; /* from one look at all blobs to the next; 0: 10 min */
     /* A blob was found to be damaged; from the compactor's thread. NULL: nobody wants to know. */
     void (*found_damaged)(void *argument, const struct digest *digest);
@@ -24,8 +26,8 @@ struct blob_compactor_config {
 enum err blob_compactor_new(const struct blob_compactor_config *config, struct blob_store *store,
                             struct blob_compactor **ret_compactor, struct error *error);
 
-/* Look again soon. Never blocks for long. */
-void blob_compactor_nudge(struct blob_compactor *compactor);
+/* Another age, by which it looks again soon. Never blocks for long. */
+void blob_compactor_set_age(struct blob_compactor *compactor, int64_t age_min_ms);
 
 /* Breaks off what is being compressed. */
 void blob_compactor_free(struct blob_compactor *compactor);

@@ -200,8 +200,7 @@ static enum err make(struct build_job *job, struct error *error) {
     enum err err = index_output_open(job->site->indexes, job->key, &output, error);
     if (err == ERR_OK) {
         open.job.out_fd = index_output_fd(output);
-        err = worker_run_cancellable(job->site->workers, &open.job, job->site->cancel_fd, &report,
-                                     error);
+        err = workers_run(job->site->workers, &open.job, job->site->cancel_fd, &report, error);
     }
     if (err == ERR_CANCELLED)
         return err;

@@ -11,7 +11,7 @@ struct build_site {
     struct catalog *catalog;
     struct blob_store *blobs;
     struct index_cache *indexes;
-    const struct worker_config *workers;
+    struct workers *workers;
     int64_t failure_expiry_ms;
     int64_t retry_delay_ms;
     int cancel_fd; /* readable: stop the worker, the process ends */

@@ -32,14 +32,22 @@ struct task {
     struct digest key;
 };
 
+struct build_thread {
+    struct build_queue *queue;
+    unsigned number;
+    bool started; /* and not joined: only who changes their number may look */
+    bool running; /* guarded by the queue's mutex */
+    pthread_t thread;
+};
+
 struct build_queue {
     struct build_site site;
-    unsigned thread_count;
-    pthread_t *threads;
-    pthread_mutex_t mutex; /* guards what follows */
-    pthread_cond_t work;   /* something to do, or to stop */
-    pthread_cond_t ended;  /* ended_count has grown */
+    struct build_thread threads[BUILD_WORKERS_MAX]; /* what is unused is zero */
+    pthread_mutex_t mutex;                          /* guards what follows */
+    pthread_cond_t work;                            /* something to do, or to stop */
+    pthread_cond_t ended;                           /* ended_count has grown */
     bool stopping;
+    unsigned thread_count;      /* wanted: those of higher numbers end */
     bool refilling;             /* one thread reads the catalog */
     bool more_queued;           /* the catalog may have queued builds that are not known here */
     int64_t refill_due_mono_ms; /* not before: reading failed */
@@ -223,9 +231,10 @@ static void wait_for_work(struct build_queue *queue, int64_t now_mono_ms) {
 }
 
 static void *run(void *argument) {
-    struct build_queue *queue = argument;
+    struct build_thread *self = argument;
+    struct build_queue *queue = self->queue;
     pthread_mutex_lock(&queue->mutex);
-    while (!queue->stopping) {
+    while (!queue->stopping && self->number < queue->thread_count) {
         int64_t now_mono_ms = clock_mono_ms();
         struct task *task = pick(queue, now_mono_ms);
         if (task)
@@ -235,6 +244,7 @@ static void *run(void *argument) {
         else
             wait_for_work(queue, now_mono_ms);
     }
+    self->running = false;
     pthread_mutex_unlock(&queue->mutex);
     return NULL;
 }
@@ -244,25 +254,50 @@ static enum err requeue_running(struct catalog_txn *txn, void *argument, struct 
     return catalog_builds_requeue_running(txn, count, error);
 }
 
-static unsigned worker_count(const struct build_queue_config *config) {
-    if (config->worker_count > 0)
-        return config->worker_count;
+static unsigned worker_count(unsigned wanted) {
+    assert(wanted <= BUILD_WORKERS_MAX);
+    if (wanted > 0)
+        return wanted;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (cpus < 1)
         return 1;
     return cpus < WORKER_COUNT_DEFAULT_MAX ? (unsigned)cpus : WORKER_COUNT_DEFAULT_MAX;
 }
 
-static enum err start_threads(struct build_queue *queue, unsigned count, struct error *error) {
-    queue->threads = calloc(count, sizeof(*queue->threads));
-    if (!queue->threads)
-        return error_set(error, ERR_NO_MEMORY, "no memory for %u build threads", count);
-    for (; queue->thread_count < count; queue->thread_count++) {
-        int failure = pthread_create(&queue->threads[queue->thread_count], NULL, run, queue);
-        if (failure)
-            return error_set_errno(error, ERR_UNAVAILABLE, failure, "cannot start a build thread");
-    }
-    return ERR_OK;
+/* One that was to end may do so, or go on: the wanted number has grown again. */
+static enum err start_thread(struct build_queue *queue, unsigned number, struct error *error) {
+    struct build_thread *thread = &queue->threads[number];
+    pthread_mutex_lock(&queue->mutex);
+    bool running = thread->running;
+    thread->running = true;
+    pthread_mutex_unlock(&queue->mutex);
+    if (running)
+        return ERR_OK;
+    if (thread->started)
+        pthread_join(thread->thread, NULL);
+    thread->queue = queue;
+    thread->number = number;
+    int failure = pthread_create(&thread->thread, NULL, run, thread);
+    thread->started = failure == 0;
+    if (failure == 0)
+        return ERR_OK;
+    pthread_mutex_lock(&queue->mutex);
+    thread->running = false;
+    pthread_mutex_unlock(&queue->mutex);
+    return error_set_errno(error, ERR_UNAVAILABLE, failure, "cannot start a build thread");
+}
+
+enum err build_queue_set_worker_count(struct build_queue *queue, unsigned wanted,
+                                      struct error *error) {
+    unsigned count = worker_count(wanted);
+    pthread_mutex_lock(&queue->mutex);
+    queue->thread_count = count;
+    pthread_cond_broadcast(&queue->work);
+    pthread_mutex_unlock(&queue->mutex);
+    enum err err = ERR_OK;
+    for (unsigned i = 0; err == ERR_OK && i < count; i++)
+        err = start_thread(queue, i, error);
+    return err;
 }
 
 static void init_locks(struct build_queue *queue) {
@@ -277,7 +312,7 @@ static void init_locks(struct build_queue *queue) {
 
 enum err build_queue_open(const struct build_queue_config *config, struct catalog *catalog,
                           struct blob_store *blobs, struct index_cache *indexes,
-                          const struct worker_config *workers, struct build_queue **ret_queue,
+                          struct workers *workers, struct build_queue **ret_queue,
                           struct error *error) {
     CLEANUP(cleanup_build_queue) struct build_queue *queue = calloc(1, sizeof(*queue));
     if (!queue)
@@ -299,7 +334,7 @@ enum err build_queue_open(const struct build_queue_config *config, struct catalo
     uint64_t requeued = 0;
     enum err err = catalog_write(catalog, requeue_running, &requeued, error);
     if (err == ERR_OK)
-        err = start_threads(queue, worker_count(config), error);
+        err = build_queue_set_worker_count(queue, config->worker_count, error);
     if (err != ERR_OK)
         return err;
     *ret_queue = TAKE(queue);
@@ -313,8 +348,9 @@ static void stop(struct build_queue *queue) {
     pthread_mutex_unlock(&queue->mutex);
     if (queue->site.cancel_fd >= 0)
         eventfd_write(queue->site.cancel_fd, 1);
-    for (unsigned i = 0; i < queue->thread_count; i++)
-        pthread_join(queue->threads[i], NULL);
+    for (unsigned i = 0; i < BUILD_WORKERS_MAX; i++)
+        if (queue->threads[i].started)
+            pthread_join(queue->threads[i].thread, NULL);
 }
 
 void build_queue_free(struct build_queue *queue) {
@@ -330,7 +366,6 @@ void build_queue_free(struct build_queue *queue) {
     pthread_cond_destroy(&queue->ended);
     pthread_cond_destroy(&queue->work);
     pthread_mutex_destroy(&queue->mutex);
-    free(queue->threads);
     free(queue);
 }
 

@@ -23,12 +23,14 @@
 #include "cache/catalog_builds.h"
 #include "cache/catalog_objects.h"
 #include "cache/index_cache.h"
-#include "ingest/worker.h"
+#include "ingest/workers.h"
 
 struct build_queue;
 
+#define BUILD_WORKERS_MAX 256
+
 struct build_queue_config {
-    unsigned worker_count;     /* 0: number of CPUs, at most 4 */
+    unsigned worker_count;     /* at most BUILD_WORKERS_MAX; 0: number of CPUs, at most 4 */
     int64_t failure_expiry_ms; /* 0: 1 hour; our own trouble expires after a minute at most */
     int64_t retry_delay_ms;    /* after our own trouble; doubles each time, five times; 0: 1 s */
 };
@@ -37,8 +39,13 @@ struct build_queue_config {
  * process died, and goes on with what is queued. */
 enum err build_queue_open(const struct build_queue_config *config, struct catalog *catalog,
                           struct blob_store *blobs, struct index_cache *indexes,
-                          const struct worker_config *workers, struct build_queue **ret_queue,
+                          struct workers *workers, struct build_queue **ret_queue,
                           struct error *error);
+
+/* So many builds at once from now on (0: the default). One that runs beyond goes on to its end.
+ * ERR_UNAVAILABLE when a thread cannot be started; there are then fewer. */
+enum err build_queue_set_worker_count(struct build_queue *queue, unsigned worker_count,
+                                      struct error *error);
 
 /* Lets running workers be killed; their builds stay queued for the next start. */
 void build_queue_free(struct build_queue *queue);

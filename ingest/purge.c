@@ -116,7 +116,7 @@ static enum err remove_objects(struct catalog_txn *txn, struct purge *purge, int
 static enum err purge_rows(struct catalog_txn *txn, void *argument, struct error *error) {
     struct purge *purge = argument;
     const struct purge_request *request = purge->request;
-    int64_t now_ms = purge->ingest->config.wall_ms();
+    int64_t now_ms = purge->ingest->wall_ms();
     purge->blob_count = 0;
     purge->build_count = 0;
     enum err err = catalog_uploads_purge(txn, purge->tenant, &request->id,

@@ -20,42 +20,29 @@
 #define STALE_AFTER_MS_DEFAULT ((int64_t)17 * 60 * 1000)
 #define UPLOAD_COUNT_MAX_DEFAULT 512
 
-static struct ingest_config with_defaults(const struct ingest_config *config) {
-    struct ingest_config full = *config;
-    if (full.upload_size_max == 0)
-        full.upload_size_max = UPLOAD_SIZE_MAX_DEFAULT;
-    if (full.stale_after_ms == 0)
-        full.stale_after_ms = STALE_AFTER_MS_DEFAULT;
-    if (full.upload_count_max == 0)
-        full.upload_count_max = UPLOAD_COUNT_MAX_DEFAULT;
-    if (!full.wall_ms)
-        full.wall_ms = clock_wall_ms;
-    return full;
-}
-
 static enum err interrupt_unfinished(struct catalog_txn *txn, void *argument, struct error *error) {
     const struct ingest *ingest = argument;
     uint64_t count = 0;
     return catalog_uploads_fail_unfinished(txn, "the server was restarted before the upload ended",
-                                           ingest->config.wall_ms(), &count, error);
+                                           ingest->wall_ms(), &count, error);
 }
 
 enum err ingest_open(const struct ingest_config *config, struct catalog *catalog,
-                     struct blob_store *blobs, struct build_queue *queue,
-                     const struct worker_config *workers, struct ingest **ret_ingest,
-                     struct error *error) {
+                     struct blob_store *blobs, struct build_queue *queue, struct workers *workers,
+                     struct ingest **ret_ingest, struct error *error) {
     CLEANUP(cleanup_ingest) struct ingest *ingest = calloc(1, sizeof(*ingest));
     if (!ingest)
         return error_set(error, ERR_NO_MEMORY, "no memory for the upload core");
     pthread_rwlock_init(&ingest->publishing, NULL);
-    ingest->config = with_defaults(config);
-    ingest->upload_size_max = ingest->config.upload_size_max;
+    ingest->wall_ms = config->wall_ms ? config->wall_ms : clock_wall_ms;
     ingest->catalog = catalog;
     ingest->blobs = blobs;
     ingest->queue = queue;
     ingest->workers = workers;
-    enum err err = upload_table_new(ingest->config.upload_count_max, &ingest->table, error);
     uint64_t removed = 0;
+    enum err err = upload_table_new(&ingest->table, error);
+    if (err == ERR_OK)
+        ingest_limit(ingest, &config->limits);
     if (err == ERR_OK)
         err = blob_store_sweep(blobs, &removed, error);
     if (err == ERR_OK)
@@ -66,8 +53,13 @@ enum err ingest_open(const struct ingest_config *config, struct catalog *catalog
     return ERR_OK;
 }
 
-void ingest_limit_size(struct ingest *ingest, uint64_t upload_size_max) {
-    ingest->upload_size_max = upload_size_max;
+void ingest_limit(struct ingest *ingest, const struct ingest_limits *limits) {
+    ingest->upload_size_max = limits->upload_size_max ? limits->upload_size_max
+                                                      : UPLOAD_SIZE_MAX_DEFAULT;
+    ingest->stale_after_ms = limits->stale_after_ms ? limits->stale_after_ms
+                                                    : STALE_AFTER_MS_DEFAULT;
+    upload_table_limit(ingest->table, limits->upload_count_max ? limits->upload_count_max
+                                                               : UPLOAD_COUNT_MAX_DEFAULT);
 }
 
 void ingest_free(struct ingest *ingest) {
@@ -87,7 +79,7 @@ void ingest_publishing_end(struct ingest *ingest) {
 }
 
 int64_t ingest_stale_ms(const struct ingest *ingest, const struct upload_row *row) {
-    return row->started_ms + ingest->config.stale_after_ms;
+    return row->started_ms + ingest->stale_after_ms;
 }
 
 /* The argument of the transactions below. */
@@ -169,7 +161,7 @@ static enum err decide(struct catalog_txn *txn, struct question *question,
     const struct upload_query *query = question->query;
     struct upload_facts facts = {
         .now_ms = question->now_ms,
-        .stale_after_ms = question->ingest->config.stale_after_ms,
+        .stale_after_ms = question->ingest->stale_after_ms,
         .type = query->type,
         .has_hash = query->hash[0] != '\0',
         .forced = query->force,
@@ -219,7 +211,7 @@ enum err ingest_should_initiate(struct ingest *ingest, const struct request_cont
         .ingest = ingest,
         .tenant = context->tenant,
         .query = query,
-        .now_ms = ingest->config.wall_ms(),
+        .now_ms = ingest->wall_ms(),
     };
     enum err err = catalog_read(ingest->catalog, answer, &question, error);
     if (err == ERR_OK && question.verdict.should &&
@@ -267,8 +259,7 @@ static enum err check_initiate(const struct ingest *ingest, const struct questio
                          (unsigned long long)question->row.declared_size,
                          (unsigned long long)size_max);
     if (!upload_table_has_room(ingest->table, question->now_ms))
-        return error_set(error, ERR_EXHAUSTED, "all %u places for uploads are taken",
-                         ingest->config.upload_count_max);
+        return error_set(error, ERR_EXHAUSTED, "all places for uploads are taken");
     return ERR_OK;
 }
 
@@ -316,7 +307,7 @@ enum err ingest_initiate(struct ingest *ingest, const struct request_context *co
         .ingest = ingest,
         .tenant = context->tenant,
         .query = query,
-        .now_ms = ingest->config.wall_ms(),
+        .now_ms = ingest->wall_ms(),
         .row = {.id = query->id,
                 .type = query->type,
                 .declared_size = size,

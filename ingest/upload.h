@@ -17,25 +17,28 @@
 #include "cache/catalog.h"
 #include "cache/catalog_uploads.h"
 #include "ingest/build_queue.h"
-#include "ingest/worker.h"
+#include "ingest/workers.h"
 
 struct ingest;
 
-struct ingest_config {
+struct ingest_limits {
     uint64_t upload_size_max;  /* 0: 4 GiB */
     int64_t stale_after_ms;    /* an upload older than this may be retried; 0: 17 min */
     unsigned upload_count_max; /* streams open at once; 0: 512 */
-    int64_t (*wall_ms)(void);  /* clock, for tests; NULL: clock_wall_ms */
+};
+
+struct ingest_config {
+    struct ingest_limits limits;
+    int64_t (*wall_ms)(void); /* clock, for tests; NULL: clock_wall_ms */
 };
 
 /* Borrows everything it is given, for its lifetime. Opening sweeps the blob store's temporary
  * files, fails the uploads that died with an earlier process, and leaves builds to the queue. */
 enum err ingest_open(const struct ingest_config *config, struct catalog *catalog,
-                     struct blob_store *blobs, struct build_queue *queue,
-                     const struct worker_config *workers, struct ingest **ret_ingest,
-                     struct error *error);
-/* Another upload_size_max, not 0, for the uploads that begin from now on. */
-void ingest_limit_size(struct ingest *ingest, uint64_t upload_size_max);
+                     struct blob_store *blobs, struct build_queue *queue, struct workers *workers,
+                     struct ingest **ret_ingest, struct error *error);
+/* Other limits, for the uploads that begin from now on. */
+void ingest_limit(struct ingest *ingest, const struct ingest_limits *limits);
 void ingest_free(struct ingest *ingest);
 DEFINE_CLEANUP(ingest, struct ingest, ingest_free)
 

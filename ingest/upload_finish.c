@@ -78,7 +78,7 @@ static enum err identify(struct finish *finish, struct error *error) {
         .report_fd = -1,
     };
     struct report report;
-    err = worker_run(finish->ingest->workers, &job, &report, error);
+    err = workers_run(finish->ingest->workers, &job, -1, &report, error);
     if (err != ERR_OK)
         return err;
     return upload_verify(finish->id, &report, &finish->identity, error);
@@ -116,7 +116,7 @@ static enum err read_row_to_end(struct catalog_txn *txn, struct finish *finish,
 
 static enum err commit(struct catalog_txn *txn, void *argument, struct error *error) {
     struct finish *finish = argument;
-    int64_t now_ms = finish->ingest->config.wall_ms();
+    int64_t now_ms = finish->ingest->wall_ms();
     enum err err = read_row_to_end(txn, finish, error);
     if (err == ERR_OK)
         err = put_object(txn, finish, now_ms, &finish->row.object_id, error);
@@ -137,7 +137,7 @@ static enum err commit_failure(struct catalog_txn *txn, void *argument, struct e
     if (err != ERR_OK)
         return err;
     finish->row.state = UPLOAD_FAILED;
-    finish->row.finished_ms = finish->ingest->config.wall_ms();
+    finish->row.finished_ms = finish->ingest->wall_ms();
     snprintf(finish->row.reason, sizeof(finish->row.reason), "%s", finish->failure);
     return catalog_upload_update(txn, finish->context->tenant, &finish->row, error);
 }

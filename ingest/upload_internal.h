@@ -10,14 +10,15 @@
 #include "ingest/upload_table_internal.h"
 
 struct ingest {
-    struct ingest_config config; /* with its defaults filled in */
+    int64_t (*wall_ms)(void);
     struct catalog *catalog;
     struct blob_store *blobs;
     struct build_queue *queue;
-    const struct worker_config *workers;
+    struct workers *workers;
     struct upload_table *table;
     pthread_rwlock_t publishing; /* read: a blob appears before its rows; write: one is removed */
-    _Atomic uint64_t upload_size_max; /* may change */
+    _Atomic uint64_t upload_size_max; /* these may change */
+    _Atomic int64_t stale_after_ms;
     _Atomic uint64_t initiated;
     _Atomic uint64_t finished;
     _Atomic uint64_t failed;

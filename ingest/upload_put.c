@@ -42,8 +42,8 @@ static enum err check_claim(const struct ingest *ingest, const struct upload_cla
 
 static enum err take_over(struct catalog_txn *txn, struct upload_put *put,
                           struct upload_row *latest, struct error *error) {
-    int64_t now_ms = put->ingest->config.wall_ms();
-    bool fresh = !upload_is_stale(latest->started_ms, put->ingest->config.stale_after_ms, now_ms);
+    int64_t now_ms = put->ingest->wall_ms();
+    bool fresh = !upload_is_stale(latest->started_ms, put->ingest->stale_after_ms, now_ms);
     if (fresh && !put->claim.force)
         return error_set(error, ERR_STATE, "%s", upload_reason_text(UPLOAD_REASON_IN_PROGRESS));
     latest->state = UPLOAD_ABANDONED;
@@ -72,7 +72,7 @@ static enum err make_row(struct upload_put *put, struct error *error) {
         .type = put->claim.type,
         .declared_size = put->claim.has_size ? put->claim.size : 0,
         .state = UPLOAD_UPLOADING,
-        .started_ms = put->ingest->config.wall_ms(),
+        .started_ms = put->ingest->wall_ms(),
     };
     snprintf(put->row.uploader, sizeof(put->row.uploader), "%s", put->context.principal);
     return ingest_random_upload_id(put->row.upload_id, error);
@@ -111,7 +111,7 @@ enum err upload_put_open(struct ingest *ingest, const struct request_context *co
         .stale_ms = ingest_stale_ms(ingest, &put->row),
     };
     uint64_t size_max = claim->has_size ? claim->size : ingest->upload_size_max;
-    err = upload_table_begin(ingest->table, &place, ingest->config.wall_ms(), &put->entry, error);
+    err = upload_table_begin(ingest->table, &place, ingest->wall_ms(), &put->entry, error);
     if (err == ERR_OK)
         err = blob_writer_open(ingest->blobs, size_max, &put->writer, error);
     if (err == ERR_OK)
@@ -128,7 +128,7 @@ enum err upload_put_open(struct ingest *ingest, const struct request_context *co
 enum err upload_put_append(struct upload_put *put, const void *bytes, size_t size,
                            struct error *error) {
     struct ingest *ingest = put->ingest;
-    enum err err = upload_table_check(ingest->table, put->entry, ingest->config.wall_ms(), error);
+    enum err err = upload_table_check(ingest->table, put->entry, ingest->wall_ms(), error);
     if (err == ERR_OK)
         err = blob_writer_append(put->writer, bytes, size, error);
     if (err == ERR_LIMIT && !put->claim.has_size)
@@ -196,7 +196,7 @@ static enum err identify(struct upload_put *put, struct error *error) {
         .report_fd = -1,
     };
     struct report report;
-    err = worker_run(put->ingest->workers, &job, &report, error);
+    err = workers_run(put->ingest->workers, &job, -1, &report, error);
     return err == ERR_OK ? verify(put, &report, error) : err;
 }
 
@@ -206,7 +206,7 @@ static enum err decide(struct catalog_txn *txn, void *argument, struct error *er
     struct object_row objects[OBJECTS_PER_ID_MAX];
     size_t count = 0;
     struct upload_facts facts = {
-        .now_ms = put->ingest->config.wall_ms(),
+        .now_ms = put->ingest->wall_ms(),
         .type = put->claim.type,
         .forced = put->claim.force,
     };
@@ -265,7 +265,7 @@ static enum err write_row(struct catalog_txn *txn, struct upload_put *put, struc
 static enum err commit(struct catalog_txn *txn, void *argument, struct error *error) {
     struct upload_put *put = argument;
     put->row.state = UPLOAD_UPLOADED;
-    put->row.finished_ms = put->ingest->config.wall_ms();
+    put->row.finished_ms = put->ingest->wall_ms();
     enum err err = check_row(txn, put, error);
     if (err == ERR_OK)
         err = decide(txn, put, error);
@@ -285,7 +285,7 @@ static enum err commit_failure(struct catalog_txn *txn, void *argument, struct e
     if (err != ERR_OK)
         return err;
     put->row.state = UPLOAD_FAILED;
-    put->row.finished_ms = put->ingest->config.wall_ms();
+    put->row.finished_ms = put->ingest->wall_ms();
     snprintf(put->row.reason, sizeof(put->row.reason), "%s", put->failure);
     return catalog_upload_update(txn, put->context.tenant, &put->row, error);
 }

@@ -34,7 +34,7 @@ static enum err check_row(const struct ingest *ingest, const struct upload_row *
                          row->reason);
     if (row->state != UPLOAD_UPLOADING)
         return error_set(error, ERR_STATE, "this upload takes no bytes any more");
-    if (upload_is_stale(row->started_ms, ingest->config.stale_after_ms, ingest->config.wall_ms()))
+    if (upload_is_stale(row->started_ms, ingest->stale_after_ms, ingest->wall_ms()))
         return error_set(error, ERR_STATE, "this upload is stale, initiate another");
     return ERR_OK;
 }
@@ -49,7 +49,7 @@ static enum err stream_new(struct ingest *ingest, const struct upload_place *pla
     stream->ingest = ingest;
     stream->declared_size = row->declared_size;
     enum err err =
-        upload_table_begin(ingest->table, place, ingest->config.wall_ms(), &stream->entry, error);
+        upload_table_begin(ingest->table, place, ingest->wall_ms(), &stream->entry, error);
     if (err == ERR_OK)
         err = blob_writer_open(ingest->blobs, row->declared_size, &stream->writer, error);
     if (err == ERR_OK)
@@ -107,8 +107,7 @@ enum err upload_stream_append(struct upload_stream *stream, const void *bytes, s
     struct ingest *ingest = stream->ingest;
     if (!stream->entry)
         return error_set(error, ERR_STATE, "this upload is complete or given up already");
-    enum err err =
-        upload_table_check(ingest->table, stream->entry, ingest->config.wall_ms(), error);
+    enum err err = upload_table_check(ingest->table, stream->entry, ingest->wall_ms(), error);
     if (err != ERR_OK)
         return err;
     err = blob_writer_append(stream->writer, bytes, size, error);

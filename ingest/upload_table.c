@@ -39,15 +39,19 @@ static void entries_free(struct upload_entry *entry) {
     }
 }
 
-enum err upload_table_new(unsigned count_max, struct upload_table **ret_table,
-                          struct error *error) {
+enum err upload_table_new(struct upload_table **ret_table, struct error *error) {
     struct upload_table *table = calloc(1, sizeof(*table));
     if (!table)
         return error_set(error, ERR_NO_MEMORY, "no memory for the table of uploads");
     pthread_mutex_init(&table->mutex, NULL);
-    table->count_max = count_max;
     *ret_table = table;
     return ERR_OK;
+}
+
+void upload_table_limit(struct upload_table *table, unsigned count_max) {
+    pthread_mutex_lock(&table->mutex);
+    table->count_max = count_max;
+    pthread_mutex_unlock(&table->mutex);
 }
 
 void upload_table_free(struct upload_table *table) {
@@ -129,11 +133,10 @@ static enum err begin_locked(struct upload_table *table, struct upload_entry *en
         replace(table, link);
     else if (*link)
         unlink_to(table, link, replaced);
-    if (table->count == table->count_max)
+    if (table->count >= table->count_max)
         sweep(table, now_ms, replaced);
-    if (table->count == table->count_max)
-        return error_set(error, ERR_EXHAUSTED, "all %u places for uploads are taken",
-                         table->count_max);
+    if (table->count >= table->count_max)
+        return error_set(error, ERR_EXHAUSTED, "all places for uploads are taken");
     entry->next = table->first;
     table->first = entry;
     table->count++;
@@ -278,7 +281,7 @@ unsigned upload_table_receiving(struct upload_table *table) {
 bool upload_table_has_room(struct upload_table *table, int64_t now_ms) {
     struct upload_entry *stale = NULL;
     pthread_mutex_lock(&table->mutex);
-    if (table->count == table->count_max)
+    if (table->count >= table->count_max)
         sweep(table, now_ms, &stale);
     bool has_room = table->count < table->count_max;
     pthread_mutex_unlock(&table->mutex);

@@ -24,9 +24,13 @@
 struct upload_table;
 struct upload_entry;
 
-enum err upload_table_new(unsigned count_max, struct upload_table **ret_table, struct error *error);
+/* Has no places before upload_table_limit. */
+enum err upload_table_new(struct upload_table **ret_table, struct error *error);
 void upload_table_free(struct upload_table *table);
 DEFINE_CLEANUP(upload_table, struct upload_table, upload_table_free)
+
+/* So many places. Who has one keeps it. */
+void upload_table_limit(struct upload_table *table, unsigned count_max);
 
 struct upload_place {
     const char *tenant;

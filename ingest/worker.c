@@ -315,8 +315,8 @@ static void judge(const struct worker *worker, const struct worker_config *confi
     *ret_report = killed;
 }
 
-enum err worker_run_cancellable(const struct worker_config *config, const struct job *job,
-                                int cancel_fd, struct report *ret_report, struct error *error) {
+enum err worker_run(const struct worker_config *config, const struct job *job, int cancel_fd,
+                    struct report *ret_report, struct error *error) {
     assert(job->input_count <= JOB_INPUT_MAX);
     struct worker_config full = with_defaults(config, job);
     CLEANUP(cleanup_worker)
@@ -341,9 +341,4 @@ enum err worker_run_cancellable(const struct worker_config *config, const struct
     judge(&worker, &full, &report);
     *ret_report = report;
     return ERR_OK;
-}
-
-enum err worker_run(const struct worker_config *config, const struct job *job,
-                    struct report *ret_report, struct error *error) {
-    return worker_run_cancellable(config, job, -1, ret_report, error);
 }

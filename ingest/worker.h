@@ -26,10 +26,8 @@ struct worker_config {
 };
 
 /* job->report_fd is ignored: the report travels through a pipe of its own. The fds in the job stay
- * the caller's. An error means that no worker ran (ERR_UNAVAILABLE); else ret_report says all. */
-enum err worker_run(const struct worker_config *config, const struct job *job,
+ * the caller's. cancel_fd (-1: none) becoming readable, as an eventfd does, kills the worker:
+ * ERR_CANCELLED. Another error means that no worker ran (ERR_UNAVAILABLE); else ret_report says
+ * all. */
+enum err worker_run(const struct worker_config *config, const struct job *job, int cancel_fd,
                     struct report *ret_report, struct error *error);
-
-/* The same, and cancel_fd becoming readable (an eventfd, say) kills the worker: ERR_CANCELLED. */
-enum err worker_run_cancellable(const struct worker_config *config, const struct job *job,
-                                int cancel_fd, struct report *ret_report, struct error *error);

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """The settings of symbolizerd: file, flags, what it says of them, SIGHUP, and the lock."""
+import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,13 +92,13 @@ def check_reload(tap, directory):
     with service.Service(["--config", path], log_level=None) as server:
         server.http("GET", "/healthz")
         tap.ok(not server.events_of("http_request"), "at level info good requests are not logged")
-        write(directory, "log: {level: debug}\nworkers: {count: 5}\nindexes: {cache_size: 1MiB}\n")
+        write(directory, "log: {level: debug}\nuploads: {signed_url_expiry: 5m}\nindexes: {cache_size: 1MiB}\n")
         done = reload(server, 1)
         tap.ok((done["changed"], done["after_restart"]) == ("2", "1"),
                "SIGHUP says how much changed", str(done))
         changes = {event["setting"]: (event["value"], event["effect"])
                    for event in server.events_of("setting_changed")}
-        tap.ok(changes == {"log.level": ("debug", "now"), "workers.count": ("5", "after_restart"),
+        tap.ok(changes == {"log.level": ("debug", "now"), "uploads.signed_url_expiry": ("5m", "after_restart"),
                            "indexes.cache_size": ("1MiB", "now")},
                "SIGHUP names what changed and what needs a restart", str(changes))
         server.http("GET", "/healthz")
@@ -109,7 +111,7 @@ def check_reload(tap, directory):
         tap.ok(":2:10: log.level has a list" in failed["error"] and
                bool(server.wait_for_event("http_request", count=before + 1)),
                "a broken file is told and changes nothing", str(failed))
-        write(directory, "log: {level: debug}\nworkers: {count: 5}\nindexes: {cache_size: 1MiB}\n")
+        write(directory, "log: {level: debug}\nuploads: {signed_url_expiry: 5m}\nindexes: {cache_size: 1MiB}\n")
         again = reload(server, 2)
         tap.ok((again["changed"], again["after_restart"]) == ("0", "1"),
                "what needs a restart is named until there is one", str(again))
@@ -155,6 +157,58 @@ def initiate(server, size):
         return error.code().name
 
 
+def check_workers(tap, directory):
+    """A worker that may not run, then one that may, then too short a time for it."""
+    worker = os.path.join(directory, "worker")
+    shutil.copy(os.path.join(service.BUILD, "symbolizer-worker"), worker)
+    path = write(directory, "workers: {count: 1}\n")
+    with service.Service(["--config", path]) as server:
+        write(directory, f"workers: {{program: {worker}-none}}\n")
+        server.process.send_signal(signal.SIGHUP)
+        failed = server.wait_for_event("reload_failed")
+        tap.ok("cannot run the worker" in failed["error"], "a worker that is not there is refused",
+               str(failed))
+        slow = os.path.join(directory, "slow")
+        with open(slow, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\n[ "$1" = build ] && exec sleep 1000\nexec {worker} "$@"\n')
+        os.chmod(slow, 0o755)
+        write(directory, f"workers: {{program: {slow}, count: 3, deadline: 1h}}\n")
+        done = reload(server, 1)
+        for salt in range(4):
+            server.upload(service.compile_sample(directory, f"slow{salt}", salt + 20))
+
+        def running():
+            return gauge(server, "builds_running")
+        service.wait_until(lambda: running() == 3, "three builds at once")
+        tap.ok(done["after_restart"] == "0", "SIGHUP changes program and number of workers",
+               str(done))
+        write(directory, f"workers: {{program: {worker}, count: 1, deadline: 1h}}\n")
+        reload(server, 2)
+        for pid in children(server.process.pid):
+            os.kill(pid, signal.SIGKILL)
+        service.wait_until(lambda: running() == 0 and gauge(server, "builds_queued") == 0,
+                           "the builds")
+        server.upload(service.compile_sample(directory, "quick", 30))
+        service.wait_until(lambda: gauge(server, 'builds_total{outcome="ok"}') >= 2, "more builds")
+        tap.ok(True, "and back")
+        tap.ok(server.stop() == 0, "the server ends in order")
+
+
+def gauge(server, name):
+    _, _, body = server.http("GET", "/metrics")
+    return int([line for line in body.decode().splitlines()
+                if line.startswith(f"symbolizer_{name} ")][0].split()[1])
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        found = [int(word) for word in file.read().split()]
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children", encoding="utf-8") as file:
+            found += [int(word) for word in file.read().split()]
+    return set(found)
+
+
 def check_limits(tap, directory):
     path = write(directory, "uploads: {max_size: 1MiB}\nhttp: {access_log: false}\n")
     with service.Service(["--config", path], log_level="info") as server:
@@ -167,6 +221,32 @@ def check_limits(tap, directory):
         server.http("GET", "/healthz")
         tap.ok(bool(server.wait_for_event("http_request", path="/healthz")),
                "SIGHUP turns the access log on")
+        write(directory, "uploads: {max_size: 2MiB, max_streams: 1, stale_after: 1s}\n"
+              "blobs: {compress_after: 1s}\n")
+        done = reload(server, 2)
+        tap.ok(done["after_restart"] == "0", "none of these needs a restart", str(done))
+        check_streams(tap, server)
+
+
+def check_streams(tap, server):
+    """One place for an upload, taken by a PUT that does not end before it is stale."""
+    data = b"x" * 1000
+    open_put = http.client.HTTPConnection("127.0.0.1", server.ports["http"])
+    open_put.putrequest("PUT", "/v1/debuginfo/ab0c?type=sources")
+    open_put.putheader("Content-Length", "1000")
+    open_put.endheaders(data[:1])
+
+    def refused():
+        return server.http("PUT", "/v1/debuginfo/ab0d?type=sources", data)[0] == 429
+    service.wait_until(refused, "the only place to be taken")
+    tap.ok(True, "SIGHUP changes how many uploads there may be")
+    open_put.close()
+    service.wait_until(lambda: not refused(), "the place to be free again")
+    initiate(server, 1000)
+    service.wait_until(lambda: server.debuginfo().ShouldInitiateUpload(
+        server.messages.ShouldInitiateUploadRequest(build_id="c0ffee", build_id_type=1)
+        ).should_initiate_upload, "the upload to be stale")
+    tap.ok(True, "and when one is stale")
 
 
 def check_logs(tap, directory):
@@ -198,6 +278,7 @@ def main():
         check_round_trip(tap, directory)
         check_reload(tap, directory)
         check_limits(tap, directory)
+        check_workers(tap, directory)
         check_logs(tap, directory)
     check_lock(tap)
     check_documents(tap)

@@ -28,7 +28,7 @@ static void must(enum err err, const struct error *error) {
 
 void ingest_site_make(struct ingest_site *site) {
     *site = (struct ingest_site){
-        .workers = {.program = fake_worker_program(), .deadline_ms = LONG_MS},
+        .worker_config = {.program = fake_worker_program(), .deadline_ms = LONG_MS},
         .queue_config = {.worker_count = 2, .retry_delay_ms = 1},
         .ingest_config = {.wall_ms = standing_clock},
         .context = request_context_default("tester"),
@@ -43,17 +43,24 @@ void ingest_site_open(struct ingest_site *site) {
     must(catalog_open(scratch_path(&site->scratch, "catalog.db"), &site->catalog, &error), &error);
     must(blob_store_open(site->scratch.fd, &site->blobs, &error), &error);
     must(index_cache_open(site->scratch.fd, &limits, &site->indexes, &error), &error);
+    must(workers_new(&site->worker_config, &site->workers, &error), &error);
     must(build_queue_open(&site->queue_config, site->catalog, site->blobs, site->indexes,
-                          &site->workers, &site->queue, &error),
+                          site->workers, &site->queue, &error),
          &error);
-    must(ingest_open(&site->ingest_config, site->catalog, site->blobs, site->queue, &site->workers,
+    must(ingest_open(&site->ingest_config, site->catalog, site->blobs, site->queue, site->workers,
                      &site->ingest, &error),
          &error);
+}
+
+void ingest_site_configure_workers(struct ingest_site *site) {
+    struct error error;
+    must(workers_configure(site->workers, &site->worker_config, &error), &error);
 }
 
 void ingest_site_close(struct ingest_site *site) {
     ingest_free(TAKE(site->ingest));
     build_queue_free(TAKE(site->queue));
+    workers_free(TAKE(site->workers));
     index_cache_free(TAKE(site->indexes));
     blob_store_free(TAKE(site->blobs));
     catalog_free(TAKE(site->catalog));

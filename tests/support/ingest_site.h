@@ -16,7 +16,8 @@ struct ingest_site {
     struct index_cache *indexes;
     struct build_queue *queue;
     struct ingest *ingest;
-    struct worker_config workers;
+    struct worker_config worker_config;
+    struct workers *workers;
     struct build_queue_config queue_config;
     struct ingest_config ingest_config;
     struct request_context context;
@@ -27,6 +28,9 @@ void ingest_site_make(struct ingest_site *site);
 void ingest_site_open(struct ingest_site *site);
 void ingest_site_close(struct ingest_site *site);
 void ingest_site_remove(struct ingest_site *site);
+
+/* Has the next workers run by worker_config as it is now. */
+void ingest_site_configure_workers(struct ingest_site *site);
 
 /* Closes, removes all indexes, and opens again. */
 void ingest_site_empty_index(struct ingest_site *site);

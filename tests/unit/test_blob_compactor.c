@@ -13,7 +13,7 @@
 
 #define SIZE ((size_t)100000)
 
-static const struct blob_compactor_config any_age = {.age_min_ms = -1, .interval_ms = 3600000};
+static const struct blob_compactor_config any_age = {.age_min_ms = 0, .interval_ms = 3600000};
 
 static struct blob_compactor *start(struct blob_fixture *f,
                                     const struct blob_compactor_config *config) {
@@ -60,17 +60,33 @@ static void all_blobs_that_shrink_are_compressed_at_start(void **state) {
     assert_true(blob_fixture_exists(f, &noise, ""));
 }
 
-static void a_nudge_makes_it_look_again_but_not_at_what_it_has_seen(void **state) {
+static void a_change_makes_it_look_again_but_not_at_what_it_has_seen(void **state) {
     struct blob_fixture *f = *state;
     blob_fixture_put(f, BLOB_NOISE, SIZE, 1);
     CLEANUP(cleanup_blob_compactor) struct blob_compactor *compactor = start(f, &any_age);
     wait_for_passes(compactor, 1);
     struct digest later = blob_fixture_put(f, BLOB_TEXT, SIZE, 1);
-    blob_compactor_nudge(compactor);
+    blob_compactor_set_age(compactor, 0);
     struct blob_compactor_stats stats = wait_for_passes(compactor, 2);
     assert_int_equal(stats.kept, 1);
     assert_int_equal(stats.compressed, 1);
     assert_true(blob_fixture_exists(f, &later, ".zst"));
+}
+
+static void another_age_counts_at_once(void **state) {
+    struct blob_fixture *f = *state;
+    const struct blob_compactor_config never = {.age_min_ms = BLOB_COMPRESS_NEVER,
+                                                .interval_ms = 3600000};
+    struct digest digest = blob_fixture_put(f, BLOB_TEXT, SIZE, 1);
+    make_older(f, &digest, 7200);
+    CLEANUP(cleanup_blob_compactor) struct blob_compactor *compactor = start(f, &never);
+    wait_for_passes(compactor, 1);
+    blob_compactor_set_age(compactor, 10800000);
+    wait_for_passes(compactor, 2);
+    assert_true(blob_fixture_exists(f, &digest, ""));
+    blob_compactor_set_age(compactor, 3600000);
+    wait_for_passes(compactor, 3);
+    assert_true(blob_fixture_exists(f, &digest, ".zst"));
 }
 
 static void fresh_blobs_are_left_for_later(void **state) {
@@ -88,7 +104,7 @@ static void fresh_blobs_are_left_for_later(void **state) {
 
 static void the_interval_makes_it_look_again(void **state) {
     struct blob_fixture *f = *state;
-    const struct blob_compactor_config config = {.age_min_ms = -1, .interval_ms = 1};
+    const struct blob_compactor_config config = {.age_min_ms = 0, .interval_ms = 1};
     CLEANUP(cleanup_blob_compactor) struct blob_compactor *compactor = start(f, &config);
     uint64_t passes = wait_for_passes(compactor, 1).passes;
     struct digest digest = blob_fixture_put(f, BLOB_TEXT, SIZE, 1);
@@ -120,7 +136,7 @@ static void a_damaged_blob_is_reported_once_and_the_others_are_compressed(void *
     config.argument = &found;
     CLEANUP(cleanup_blob_compactor) struct blob_compactor *compactor = start(f, &config);
     wait_for_passes(compactor, 1);
-    blob_compactor_nudge(compactor);
+    blob_compactor_set_age(compactor, 0);
     struct blob_compactor_stats stats = wait_for_passes(compactor, 2);
     assert_int_equal(stats.failed, 1);
     assert_int_equal(stats.last.code, ERR_DAMAGED);
@@ -147,7 +163,8 @@ static void it_ends_in_the_middle_of_a_large_blob(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(all_blobs_that_shrink_are_compressed_at_start),
-        TEST(a_nudge_makes_it_look_again_but_not_at_what_it_has_seen),
+        TEST(a_change_makes_it_look_again_but_not_at_what_it_has_seen),
+        TEST(another_age_counts_at_once),
         TEST(fresh_blobs_are_left_for_later),
         TEST(the_interval_makes_it_look_again),
         TEST(a_damaged_blob_is_reported_once_and_the_others_are_compressed),

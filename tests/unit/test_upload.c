@@ -424,7 +424,8 @@ static void a_file_that_kills_the_parser_fails_the_upload(void **state) {
     struct upload_query query = debuginfo(FILE_ID);
     assert_error(ingest_site_upload(site, &query, "identify crash", &error), ERR_INVALID,
                  "parser_killed: killed by SIGSEGV");
-    site->workers.deadline_ms = 50;
+    site->worker_config.deadline_ms = 50;
+    ingest_site_configure_workers(site);
     assert_error(ingest_site_upload(site, &query, "identify hang", &error), ERR_INVALID,
                  "parser_killed: over the deadline of 50 ms");
 }
@@ -435,10 +436,12 @@ static void our_own_trouble_leaves_the_upload_to_be_finished_later(void **state)
     char upload_id[UPLOAD_ID_SIZE];
     ingest_site_initiate(site, &query, strlen(GNU_FILE), upload_id);
     ingest_site_send(site, &query, upload_id, GNU_FILE);
-    site->workers.program = "/nonexistent/worker";
+    site->worker_config.program = "/nonexistent/worker";
+    ingest_site_configure_workers(site);
     assert_int_equal(finish(site, &query, upload_id), ERR_UNAVAILABLE);
     assert_should(site, &query, false, UPLOAD_REASON_IN_PROGRESS);
-    site->workers.program = fake_worker_program();
+    site->worker_config.program = fake_worker_program();
+    ingest_site_configure_workers(site);
     assert_int_equal(finish(site, &query, upload_id), ERR_OK);
 }
 
@@ -581,7 +584,7 @@ static void sources_are_stored_unparsed(void **state) {
 static void places_are_bounded_and_stale_bytes_make_room(void **state) {
     struct ingest_site *site = *state;
     ingest_site_close(site);
-    site->ingest_config.upload_count_max = 1;
+    site->ingest_config.limits.upload_count_max = 1;
     ingest_site_open(site);
     struct upload_query query = debuginfo(FILE_ID);
     struct upload_query other = ingest_site_query(BINARY_ID_GNU, "abcd", ARTIFACT_DEBUGINFO, "x");
@@ -591,7 +594,7 @@ static void places_are_bounded_and_stale_bytes_make_room(void **state) {
     ingest_site_initiate(site, &other, strlen(GNU_FILE), other_id);
     ingest_site_send(site, &query, upload_id, GNU_FILE);
     assert_error(try_stream(site, &other, other_id), ERR_EXHAUSTED,
-                 "all 1 places for uploads are taken");
+                 "all places for uploads are taken");
     other.force = true;
     assert_int_equal(initiate(site, &other), ERR_EXHAUSTED);
     ingest_site_set_clock(1800000000000 + 17 * MINUTE_MS + 1);
@@ -652,7 +655,7 @@ static void a_right_to_send_once_ends_with_its_upload(void **state) {
 static void a_full_table_answers_in_progress(void **state) {
     struct ingest_site *site = *state;
     ingest_site_close(site);
-    site->ingest_config.upload_count_max = 1;
+    site->ingest_config.limits.upload_count_max = 1;
     ingest_site_open(site);
     struct upload_query query = debuginfo(FILE_ID);
     struct upload_query other = ingest_site_query(BINARY_ID_GNU, "abcd", ARTIFACT_DEBUGINFO, "");

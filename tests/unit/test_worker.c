@@ -75,7 +75,7 @@ static int teardown(void **state) {
 static struct report run(struct fake *fake) {
     struct report report;
     struct error error = {0};
-    enum err err = worker_run(&fake->config, &fake->job, &report, &error);
+    enum err err = worker_run(&fake->config, &fake->job, -1, &report, &error);
     if (err != ERR_OK)
         fail_msg("%s", error.text);
     return report;
@@ -205,7 +205,7 @@ static void a_missing_program_is_our_own_trouble(void **state) {
     fake->config.program = "/nonexistent/symbolizer-worker";
     struct report report;
     struct error error;
-    assert_int_equal(worker_run(&fake->config, &fake->job, &report, &error), ERR_UNAVAILABLE);
+    assert_int_equal(worker_run(&fake->config, &fake->job, -1, &report, &error), ERR_UNAVAILABLE);
     assert_string_equal(error.text, "cannot run the worker /nonexistent/symbolizer-worker: "
                                     "No such file or directory");
 }
@@ -298,7 +298,7 @@ static void a_readable_cancel_fd_ends_the_worker(void **state) {
     fake_is(fake, "exec sleep 1000");
     struct report report;
     struct error error;
-    assert_int_equal(worker_run_cancellable(&fake->config, &fake->job, cancel_fd, &report, &error),
+    assert_int_equal(worker_run(&fake->config, &fake->job, cancel_fd, &report, &error),
                      ERR_CANCELLED);
     fd_close(cancel_fd);
 }
@@ -307,7 +307,7 @@ static void a_readable_cancel_fd_ends_the_worker(void **state) {
 static _Noreturn void be_a_server_with_a_hanging_worker(struct fake *fake) {
     struct report report;
     struct error error;
-    worker_run(&fake->config, &fake->job, &report, &error);
+    worker_run(&fake->config, &fake->job, -1, &report, &error);
     _exit(1);
 }
 
