@@ -70,7 +70,9 @@ static bool is_last_component(struct span path, struct span name) {
     if (name.size == 0 || path.size < name.size ||
         memcmp(path.data + path.size - name.size, name.data, name.size) != 0)
         return false;
-    char before = path.size == name.size ? ':' : path.data[path.size - name.size - 1];
+    if (path.size == name.size)
+        return true;
+    char before = path.data[path.size - name.size - 1];
     return before == ':' || before == ' ' || before == '*' || before == '&';
 }
 
