@@ -37,6 +37,9 @@ static void render_uploads(const struct metrics_snapshot *snapshot, struct buffe
     labelled(text, "uploads_total", "outcome", "initiated", stats->initiated);
     labelled(text, "uploads_total", "outcome", "finished", stats->finished);
     labelled(text, "uploads_total", "outcome", "failed", stats->failed);
+    labelled(text, "uploads_total", "outcome", "stale", stats->stale);
+    labelled(text, "uploads_total", "outcome", "replaced", stats->replaced);
+    labelled(text, "uploads_total", "outcome", "interrupted", stats->interrupted);
     counter(text, "upload_bytes_total", "Bytes of uploads received.", stats->bytes_received);
     gauge(text, "upload_streams_open", "Uploads whose bytes are arriving.", stats->streams_open);
 }

@@ -21,10 +21,12 @@
 #define UPLOAD_COUNT_MAX_DEFAULT 512
 
 static enum err interrupt_unfinished(struct catalog_txn *txn, void *argument, struct error *error) {
-    const struct ingest *ingest = argument;
+    struct ingest *ingest = argument;
     uint64_t count = 0;
-    return catalog_uploads_fail_unfinished(txn, "the server was restarted before the upload ended",
-                                           ingest->wall_ms(), &count, error);
+    enum err err = catalog_uploads_fail_unfinished(
+        txn, "the server was restarted before the upload ended", ingest->wall_ms(), &count, error);
+    ingest->interrupted = count;
+    return err;
 }
 
 enum err ingest_open(const struct ingest_config *config, struct catalog *catalog,
@@ -89,8 +91,8 @@ struct question {
     const struct upload_query *query;
     int64_t now_ms;
     struct upload_verdict verdict;
-    struct upload_row row;                   /* to be inserted by initiate */
-    char replaced_upload_id[UPLOAD_ID_SIZE]; /* "" if none: the one that was abandoned for it */
+    struct upload_row row;                 /* to be inserted by initiate */
+    struct upload_replacement replacement; /* by it */
 };
 
 static enum err read_latest(struct catalog_txn *txn, const struct question *question,
@@ -263,15 +265,6 @@ static enum err check_initiate(const struct ingest *ingest, const struct questio
     return ERR_OK;
 }
 
-static enum err abandon(struct catalog_txn *txn, struct question *question,
-                        struct upload_row *latest, struct error *error) {
-    latest->state = UPLOAD_ABANDONED;
-    latest->finished_ms = question->now_ms;
-    snprintf(latest->reason, sizeof(latest->reason), "another upload took over");
-    memcpy(question->replaced_upload_id, latest->upload_id, sizeof(latest->upload_id));
-    return catalog_upload_update(txn, question->tenant, latest, error);
-}
-
 /* All in one transaction, and transactions come one after another: of many who initiate the same
  * upload at once, the second already finds the row of the first. */
 static enum err initiate(struct catalog_txn *txn, void *argument, struct error *error) {
@@ -284,7 +277,8 @@ static enum err initiate(struct catalog_txn *txn, void *argument, struct error *
     if (err != ERR_OK)
         return err;
     if (has_latest && latest.state == UPLOAD_UPLOADING)
-        err = abandon(txn, question, &latest, error);
+        err = upload_replace(txn, question->ingest, question->tenant, &latest,
+                             &question->replacement, error);
     if (err == ERR_OK)
         err = catalog_upload_insert(txn, question->tenant, &question->row, error);
     /* The codes of a decision make agents give the file up for good; rows that do not fit into
@@ -321,8 +315,7 @@ enum err ingest_initiate(struct ingest *ingest, const struct request_context *co
         err = catalog_write(ingest->catalog, initiate, &question, error);
     if (err != ERR_OK)
         return err;
-    if (question.replaced_upload_id[0] != '\0')
-        upload_table_drop(ingest->table, context->tenant, question.replaced_upload_id);
+    upload_replaced(ingest, context->tenant, &question.replacement);
     ingest->initiated++;
     FAULT_POINT("upload.after_initiate");
     memcpy(ret_upload_id, question.row.upload_id, UPLOAD_ID_SIZE);
@@ -334,6 +327,9 @@ void ingest_stats_read(struct ingest *ingest, struct ingest_stats *ret_stats) {
         .initiated = ingest->initiated,
         .finished = ingest->finished,
         .failed = ingest->failed,
+        .stale = ingest->stale,
+        .replaced = ingest->replaced,
+        .interrupted = ingest->interrupted,
         .bytes_received = ingest->bytes_received,
         .streams_open = upload_table_receiving(ingest->table),
         .files_missing = ingest->files_missing,

@@ -147,6 +147,9 @@ struct ingest_stats {
     uint64_t initiated;
     uint64_t finished;
     uint64_t failed;
+    uint64_t stale;       /* another one took over after stale_after_ms */
+    uint64_t replaced;    /* another one was forced to take over before */
+    uint64_t interrupted; /* by the last restart; or one PUT that was cut off or not taken */
     uint64_t bytes_received;
     uint64_t streams_open;
     uint64_t files_missing; /* found by ingest_check_file */

@@ -1,6 +1,6 @@
-/* What the parts of the upload state machine share: questions and initiating (upload.c), receiving
- * (upload_stream.c), finishing (upload_finish.c), all in one request (upload_put.c), removing
- * (purge.c), and losing (file_check.c). */
+/* What the parts of the upload state machine share: questions and initiating (upload.c), taking
+ * over (upload_replace.c), receiving (upload_stream.c), finishing (upload_finish.c), all in one
+ * request (upload_put.c), removing (purge.c), and losing (file_check.c). */
 #pragma once
 
 #include <pthread.h>
@@ -22,12 +22,29 @@ struct ingest {
     _Atomic uint64_t initiated;
     _Atomic uint64_t finished;
     _Atomic uint64_t failed;
+    _Atomic uint64_t stale;
+    _Atomic uint64_t replaced;
+    _Atomic uint64_t interrupted;
     _Atomic uint64_t bytes_received;
     _Atomic uint64_t files_missing;
     _Atomic uint64_t files_damaged;
 };
 
 int64_t ingest_stale_ms(const struct ingest *ingest, const struct upload_row *row);
+
+/* Empty: there was none. */
+struct upload_replacement {
+    char upload_id[UPLOAD_ID_SIZE];
+    bool was_stale;
+};
+
+/* Within the transaction that begins the upload that takes over: ends the row of the other one. */
+enum err upload_replace(struct catalog_txn *txn, const struct ingest *ingest, const char *tenant,
+                        struct upload_row *row, struct upload_replacement *ret_replacement,
+                        struct error *error);
+/* After its commit: what is received for the other one is dropped. */
+void upload_replaced(struct ingest *ingest, const char *tenant,
+                     const struct upload_replacement *replacement);
 
 enum err ingest_random_upload_id(char ret_text[static UPLOAD_ID_SIZE], struct error *error);
 

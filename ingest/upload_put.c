@@ -19,7 +19,9 @@ struct upload_put {
     struct blob_writer *writer;
     struct upload_row row;
     bool has_row; /* in the catalog, in state uploading */
-    char replaced_upload_id[UPLOAD_ID_SIZE];
+    bool begun;
+    bool ended; /* it finished, or failed for good */
+    struct upload_replacement replacement;
     const char *failure; /* why the bytes are refused */
     struct upload_put_result result;
 };
@@ -46,17 +48,13 @@ static enum err take_over(struct catalog_txn *txn, struct upload_put *put,
     bool fresh = !upload_is_stale(latest->started_ms, put->ingest->stale_after_ms, now_ms);
     if (fresh && !put->claim.force)
         return error_set(error, ERR_STATE, "%s", upload_reason_text(UPLOAD_REASON_IN_PROGRESS));
-    latest->state = UPLOAD_ABANDONED;
-    latest->finished_ms = now_ms;
-    snprintf(latest->reason, sizeof(latest->reason), "another upload took over");
-    memcpy(put->replaced_upload_id, latest->upload_id, sizeof(latest->upload_id));
-    return catalog_upload_update(txn, put->context.tenant, latest, error);
+    return upload_replace(txn, put->ingest, put->context.tenant, latest, &put->replacement, error);
 }
 
 static enum err insert_row(struct catalog_txn *txn, void *argument, struct error *error) {
     struct upload_put *put = argument;
     struct upload_row latest;
-    put->replaced_upload_id[0] = '\0';
+    put->replacement = (struct upload_replacement){.was_stale = false};
     enum err err = catalog_upload_latest(txn, put->context.tenant, &put->claim.id, put->claim.type,
                                          &latest, error);
     if (err == ERR_OK && latest.state == UPLOAD_UPLOADING)
@@ -85,8 +83,7 @@ static enum err enter_catalog(struct upload_put *put, struct error *error) {
     if (err != ERR_OK)
         return err;
     put->has_row = true;
-    if (put->replaced_upload_id[0] != '\0')
-        upload_table_drop(put->ingest->table, put->context.tenant, put->replaced_upload_id);
+    upload_replaced(put->ingest, put->context.tenant, &put->replacement);
     return ERR_OK;
 }
 
@@ -119,6 +116,7 @@ enum err upload_put_open(struct ingest *ingest, const struct request_context *co
     if (err != ERR_OK)
         return err;
     ingest->initiated++;
+    put->begun = true;
     *ret_put = TAKE(put);
     return ERR_OK;
 }
@@ -295,6 +293,7 @@ static enum err commit_failure(struct catalog_txn *txn, void *argument, struct e
 static enum err refuse(struct upload_put *put, struct error *error) {
     struct error ignored;
     put->ingest->failed++;
+    put->ended = true;
     put->failure = error->text;
     if (put->has_row &&
         catalog_write(put->ingest->catalog, commit_failure, put, &ignored) == ERR_OK)
@@ -321,6 +320,7 @@ static enum err store(struct upload_put *put, struct error *error) {
     FAULT_POINT("upload.after_commit");
     put->has_row = false;
     ingest->finished++;
+    put->ended = true;
     build_queue_wake(ingest->queue);
     return ERR_OK;
 }
@@ -350,6 +350,13 @@ static enum err remove_row(struct catalog_txn *txn, void *argument, struct error
     return catalog_upload_remove_unfinished(txn, put->context.tenant, put->row.upload_id, error);
 }
 
+/* Else another one took it over, and it was counted so. */
+static bool has_its_place(const struct upload_put *put) {
+    struct error ignored;
+    return upload_table_check(put->ingest->table, put->entry, put->ingest->wall_ms(), &ignored) ==
+           ERR_OK;
+}
+
 void upload_put_free(struct upload_put *put) {
     if (!put)
         return;
@@ -357,6 +364,8 @@ void upload_put_free(struct upload_put *put) {
     /* When it cannot be removed now, it is stale some time, and interrupted by the next start. */
     if (put->has_row)
         catalog_write(put->ingest->catalog, remove_row, put, &ignored);
+    if (put->begun && !put->ended && has_its_place(put))
+        put->ingest->interrupted++;
     if (put->entry)
         upload_table_end(put->ingest->table, put->entry);
     blob_writer_free(put->writer);

@@ -117,6 +117,12 @@ static unsigned count_files(struct ingest_site *site, const char *folder) {
     return count;
 }
 
+static struct ingest_stats stats_of(struct ingest_site *site) {
+    struct ingest_stats stats;
+    ingest_stats_read(site->ingest, &stats);
+    return stats;
+}
+
 static void an_agent_goes_through_the_whole_protocol(void **state) {
     struct ingest_site *site = *state;
     struct upload_query question = debuginfo("");
@@ -136,8 +142,7 @@ static void an_agent_goes_through_the_whole_protocol(void **state) {
     assert_int_equal(listing.rows[0].verification, VERIFICATION_NOTE);
     assert_string_equal(listing.rows[0].uploader, "tester");
     assert_int_equal(count_files(site, "tmp"), 0);
-    struct ingest_stats stats;
-    ingest_stats_read(site->ingest, &stats);
+    struct ingest_stats stats = stats_of(site);
     assert_int_equal(stats.initiated, 1);
     assert_int_equal(stats.finished, 1);
     assert_int_equal(stats.failed, 0);
@@ -238,6 +243,8 @@ static void a_stale_upload_gives_way_to_the_next(void **state) {
     assert_should(site, &query, true, UPLOAD_REASON_STALE);
     assert_int_equal(upload_stream_append(stale, GNU_FILE, 5, &error), ERR_STATE);
     assert_uploaded(site, &query, GNU_FILE);
+    assert_int_equal(stats_of(site).stale, 1);
+    assert_int_equal(stats_of(site).replaced, 0);
     upload_stream_free(stale);
     assert_error(finish(site, &query, stale_id), ERR_INVALID, "upload id mismatch");
     assert_error(try_stream(site, &query, stale_id), ERR_INVALID,
@@ -401,8 +408,7 @@ static void another_build_id_inside_fails_the_upload(void **state) {
     assert_int_equal(count_files(site, "tmp"), 0);
     struct upload_query question = debuginfo("");
     assert_should(site, &question, true, UPLOAD_REASON_INVALID);
-    struct ingest_stats stats;
-    ingest_stats_read(site->ingest, &stats);
+    struct ingest_stats stats = stats_of(site);
     assert_int_equal(stats.failed, 1);
 }
 
@@ -533,6 +539,7 @@ static void a_forced_upload_takes_over(void **state) {
     query.force = true;
     assert_should(site, &query, true, UPLOAD_REASON_IN_PROGRESS_BUT_FORCED);
     ingest_site_initiate(site, &query, strlen(GNU_FILE), second_id);
+    assert_int_equal(stats_of(site).replaced, 1);
     assert_int_equal(upload_stream_append(first, GNU_FILE, 5, &error), ERR_STATE);
     upload_stream_free(first);
     ingest_site_send(site, &query, second_id, GNU_FILE);
@@ -562,6 +569,7 @@ static void a_restart_interrupts_what_was_not_finished(void **state) {
     ingest_site_send(site, &query, upload_id, GNU_FILE);
     ingest_site_close(site);
     ingest_site_open(site);
+    assert_int_equal(stats_of(site).interrupted, 1);
     assert_int_equal(count_files(site, "tmp"), 0);
     assert_int_equal(finish(site, &query, upload_id), ERR_STATE);
     assert_should(site, &query, true, UPLOAD_REASON_STALE);

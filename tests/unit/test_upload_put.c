@@ -69,6 +69,12 @@ static size_t object_count(struct ingest_site *site) {
     return count.objects;
 }
 
+static struct ingest_stats stats_of(struct ingest_site *site) {
+    struct ingest_stats stats;
+    ingest_stats_read(site->ingest, &stats);
+    return stats;
+}
+
 static enum upload_reason reason_of(struct ingest_site *site) {
     struct upload_query query = ingest_site_query(BINARY_ID_GNU, GNU_ID, ARTIFACT_DEBUGINFO, "h");
     bool should = false;
@@ -131,17 +137,24 @@ static void a_put_in_progress_is_seen_and_leaves_nothing(void **state) {
     upload_put_free(put);
     assert_int_equal(reason_of(site), UPLOAD_REASON_FIRST_TIME_SEEN);
     assert_int_equal(object_count(site), 0);
+    assert_int_equal(stats_of(site).interrupted, 1);
 }
 
 static void a_forced_put_ends_the_one_in_progress(void **state) {
     struct ingest_site *site = *state;
     struct upload_claim claim = claim_of(GNU_ID);
     struct upload_put_result result;
-    CLEANUP(cleanup_upload_put) struct upload_put *put = open_put(site, &claim);
+    struct upload_put *put = open_put(site, &claim);
     claim.force = true;
     assert_int_equal(put_text(site, &claim, FILE_OF("id gnu " GNU_ID "\n"), &result), ERR_OK);
     assert_int_equal(upload_put_append(put, "x", 1, &error), ERR_STATE);
     assert_int_equal(object_count(site), 1);
+    upload_put_free(put);
+    struct ingest_stats stats = stats_of(site);
+    assert_int_equal(stats.initiated, 2);
+    assert_int_equal(stats.finished, 1);
+    assert_int_equal(stats.replaced, 1);
+    assert_int_equal(stats.interrupted, 0);
 }
 
 static void refused_bytes_leave_a_failed_upload(void **state) {
