@@ -45,6 +45,7 @@ struct request {
     int fds[FILE_COUNT_MAX];
     size_t count;
     const char *out;
+    unsigned thread_count; /* 0: one for each processor */
     bool verbose;
     bool wants_help;
 };
@@ -158,11 +159,10 @@ static enum err open_folder_of(const char *path, const char **ret_name, int *ret
     return ERR_OK;
 }
 
-static enum err build_into(const struct job_input *inputs, size_t count, int fd,
-                           struct index_summary *ret_summary, uint64_t *ret_size,
-                           struct error *error) {
-    const struct build_limits limits = {.memory_max = 0};
-    enum err err = build_index(inputs, count, &limits, fd, ret_summary, ret_size, error);
+static enum err build_into(const struct request *request, const struct job_input *inputs, int fd,
+                           struct build_result *ret_result, struct error *error) {
+    const struct build_limits limits = {.thread_count = request->thread_count};
+    enum err err = build_index(inputs, request->count, &limits, fd, ret_result, error);
     if (err == ERR_OK && fsync(fd) != 0)
         err = error_set_errno(error, ERR_IO, errno, "cannot write the index");
     return err;
@@ -170,8 +170,7 @@ static enum err build_into(const struct job_input *inputs, size_t count, int fd,
 
 /* The new file stands beside the old one under a name of its own until it is whole. */
 static enum err write_index(const struct request *request, const struct job_input *inputs,
-                            struct index_summary *ret_summary, uint64_t *ret_size,
-                            struct error *error) {
+                            struct build_result *ret_result, struct error *error) {
     CLEANUP(cleanup_fd) int folder = -1;
     const char *name = NULL;
     enum err err = open_folder_of(request->out, &name, &folder, error);
@@ -183,7 +182,7 @@ static enum err write_index(const struct request *request, const struct job_inpu
     int fd = openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return error_set(error, ERR_IO, "%s: %s", request->out, strerrordesc_np(errno));
-    err = build_into(inputs, request->count, fd, ret_summary, ret_size, error);
+    err = build_into(request, inputs, fd, ret_result, error);
     if (err == ERR_OK)
         err = fd_publish(folder, temporary, folder, name, error);
     if (err)
@@ -191,15 +190,16 @@ static enum err write_index(const struct request *request, const struct job_inpu
     return err;
 }
 
-static void show(const struct request *request, const struct index_summary *summary,
-                 uint64_t size) {
-    printf("index: %s, %" PRIu64 " bytes\n", request->out, size);
+static void show(const struct request *request, const struct build_result *result) {
+    const struct index_summary *summary = &result->summary;
+    printf("index: %s, %" PRIu64 " bytes\n", request->out, result->size);
     for (size_t i = 0; i < summary->id_count; i++)
         printf("id %s: %s\n", binary_id_kind_name(summary->ids[i].kind), summary->ids[i].text);
     printf("functions: %" PRIu64 "\ninlined copies: %" PRIu64 "\nline rows: %" PRIu64 "\n",
            summary->function_count, summary->inlined_count, summary->line_row_count);
     printf("covered: %" PRIu64 " of %" PRIu64 " executable bytes\ndamaged: %" PRIu64 "\n",
            summary->covered_bytes, summary->executable_bytes, summary->damage_count);
+    printf("memory: at most %" PRIu64 " bytes in tables\n", result->memory_peak);
 }
 
 int command_index(int argument_count, char **arguments) {
@@ -213,15 +213,13 @@ int command_index(int argument_count, char **arguments) {
     }
     struct error error;
     struct job_input inputs[FILE_COUNT_MAX] = {0};
-    struct index_summary summary = {0};
-    uint64_t size = 0;
-    if (open_inputs(&request, inputs, &error) ||
-        write_index(&request, inputs, &summary, &size, &error)) {
+    struct build_result result;
+    if (open_inputs(&request, inputs, &error) || write_index(&request, inputs, &result, &error)) {
         fprintf(stderr, "symbolize index: %s\n", error.text);
         return EXIT_SOMETHING_UNREAD;
     }
     if (request.verbose)
-        show(&request, &summary, size);
+        show(&request, &result);
     if (fflush(stdout) != 0) {
         fputs("symbolize index: standard output: cannot write\n", stderr);
         return EXIT_SOMETHING_UNREAD;

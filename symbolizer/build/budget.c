@@ -4,23 +4,33 @@
 #include <stdlib.h>
 
 enum err memory_budget_take(struct memory_budget *budget, uint64_t size, struct error *error) {
-    if (size > budget->max - budget->used)
-        return error_set(error, ERR_LIMIT, "over the memory limit of %llu bytes",
-                         (unsigned long long)budget->max);
-    budget->used += size;
+    uint_fast64_t used = atomic_load_explicit(&budget->used, memory_order_relaxed);
+    do {
+        if (size > budget->max - used)
+            return error_set(error, ERR_LIMIT, "over the memory limit of %llu bytes",
+                             (unsigned long long)budget->max);
+    } while (!atomic_compare_exchange_weak_explicit(&budget->used, &used, used + size,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    used += size;
+    uint_fast64_t peak = atomic_load_explicit(&budget->peak, memory_order_relaxed);
+    while (peak < used &&
+           !atomic_compare_exchange_weak_explicit(&budget->peak, &peak, used, memory_order_relaxed,
+                                                  memory_order_relaxed))
+        ;
     return ERR_OK;
 }
 
 void memory_budget_give(struct memory_budget *budget, uint64_t size) {
-    assert(size <= budget->used);
-    budget->used -= size;
+    uint_fast64_t used = atomic_fetch_sub_explicit(&budget->used, size, memory_order_relaxed);
+    assert(size <= used);
+    (void)used;
 }
 
 /* Half as much again, or what just suffices when that no longer fits into the budget. */
 static size_t next_capacity(const struct memory_budget *budget, size_t capacity, size_t count,
                             size_t element_size) {
     size_t wanted = capacity + capacity / 2 + 64;
-    uint64_t left = budget->max - budget->used;
+    uint64_t left = budget->max - atomic_load_explicit(&budget->used, memory_order_relaxed);
     if (wanted < count || wanted - capacity > left / element_size)
         return count;
     return wanted;

@@ -2,17 +2,22 @@
  * The memory that one build may take for its tables. Hostile input decides how many functions,
  * ranges and rows there are; the budget decides when that is too many. Every growing array of the
  * build side is accounted here.
+ *
+ * Threads: several may take from one budget; each array belongs to one of them.
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
+/* Zero-initialise with the limit. */
 struct memory_budget {
-    uint64_t used;
     uint64_t max;
+    atomic_uint_fast64_t used;
+    atomic_uint_fast64_t peak; /* the most that was ever used */
 };
 
 /* ERR_LIMIT when `size` more bytes would be over the limit. */
@@ -33,10 +38,14 @@ void budget_free(struct memory_budget *budget, void *array, size_t capacity, siz
 /* The same on typed arrays. */
 #define BUDGET_GROW(budget, array, capacity, count, error)                                         \
     ({                                                                                             \
-        void *grown_array = (array);                                                               \
-        enum err grown_err =                                                                       \
-            budget_grow((budget), &grown_array, &(capacity), (count), sizeof(*(array)), (error));  \
-        (array) = grown_array;                                                                     \
+        size_t grown_count = (count);                                                              \
+        enum err grown_err = ERR_OK;                                                               \
+        if (grown_count > (capacity)) {                                                            \
+            void *grown_array = (array);                                                           \
+            grown_err = budget_grow((budget), &grown_array, &(capacity), grown_count,              \
+                                    sizeof(*(array)), (error));                                    \
+            (array) = grown_array;                                                                 \
+        }                                                                                          \
         grown_err;                                                                                 \
     })
 

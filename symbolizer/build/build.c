@@ -1,49 +1,52 @@
 #include "symbolizer/build/build.h"
 
-#include "symbolizer/build/flatten.h"
+#include "symbolizer/build/assembly.h"
+#include "symbolizer/build/collection.h"
 #include "symbolizer/build/index_writer.h"
 #include "symbolizer/build/object_inputs.h"
-#include "symbolizer/build/symbol_model.h"
 
 #define MEMORY_DEFAULT ((uint64_t)4 << 30)
 #define INDEX_SIZE_DEFAULT ((uint64_t)4 << 30)
 
 struct build {
     struct object_inputs inputs;
-    struct symbol_model *model;
+    struct collection collection;
     struct index_writer *writer;
+    const struct build_limits *limits;
     struct index_summary summary;
 };
 
 static void cleanup_build(struct build *build) {
-    symbol_model_free(build->model);
+    collection_clear(&build->collection);
     index_writer_free(build->writer);
     object_inputs_clear(&build->inputs);
 }
 
-/* A source is done for once it has pushed: its memory goes before the model grows on. */
-static enum err push_and_free(struct build *build, struct symbol_source **source,
-                              struct error *error) {
-    CLEANUP(cleanup_symbol_source) struct symbol_source *pushing = TAKE(*source);
-    if (!pushing)
-        return ERR_OK;
-    enum err err = pushing->ops->push(pushing, symbol_model_sink(build->model), error);
-    symbol_model_end_source(build->model);
-    return err;
-}
-
+/* Symbols come first: they name functions, and decide between those that were folded. A source is
+ * done for once it has pushed, and its memory goes. */
 static enum err collect(struct build *build, struct error *error) {
     struct object_inputs *inputs = &build->inputs;
-    enum err err = push_and_free(build, &inputs->dwarf, error);
-    for (size_t i = 0; err == ERR_OK && i < inputs->file_count; i++)
-        err = push_and_free(build, &inputs->symtabs[i], error);
+    struct collection *collection = &build->collection;
+    const struct build_limits *limits = build->limits;
+    enum err err = ERR_OK;
+    for (size_t i = 0; err == ERR_OK && i < inputs->file_count; i++) {
+        CLEANUP(cleanup_symbol_source) struct symbol_source *symtab = TAKE(inputs->symtabs[i]);
+        if (symtab)
+            err = symtab->ops->push(symtab, &collection->symbols.sink, error);
+        symbol_map_end_source(&collection->symbols);
+    }
+    CLEANUP(cleanup_symbol_source) struct symbol_source *dwarf = TAKE(inputs->dwarf);
+    if (err == ERR_OK)
+        err = collection_push(collection, dwarf, limits->thread_count, limits->progress, error);
+    if (err == ERR_OK)
+        collection_try_names(collection, limits->thread_count);
     return err;
 }
 
 /* An index of nothing would hide why there is nothing. */
 static enum err check_collected(const struct build *build, struct error *error) {
-    struct symbol_model_counts counts = symbol_model_count(build->model);
-    if (counts.functions > 0 || counts.line_rows > 0 || counts.symbols > 0)
+    struct shard_counts counts = collection_count(&build->collection);
+    if (counts.functions > 0 || counts.line_rows > 0 || build->collection.symbols.count > 0)
         return ERR_OK;
     if (build->inputs.dwarf_error.code != ERR_OK) {
         *error = build->inputs.dwarf_error;
@@ -82,47 +85,44 @@ static enum err write_segments(struct build *build, struct error *error) {
     return ERR_OK;
 }
 
-static enum err flatten_collected(struct build *build, struct error *error) {
+static enum err assemble_collected(struct build *build, struct error *error) {
     static const struct pc_range everywhere = {0, UINT64_MAX};
-    struct flatten_extents extents;
+    struct assembly_extents extents;
     bool exact;
     object_inputs_extents(&build->inputs, &extents.list, &extents.count, &exact);
     if (extents.count == 0)
-        extents = (struct flatten_extents){&everywhere, 1};
-    struct flatten_result result;
-    enum err err = flatten(build->model, &extents, build->writer, &result, error);
+        extents = (struct assembly_extents){&everywhere, 1};
+    struct assembly_result result;
+    enum err err = assemble(&build->collection, &extents, build->writer, &result, error);
     if (err)
         return err;
-    struct symbol_model_counts counts = symbol_model_count(build->model);
+    struct shard_counts counts = collection_count(&build->collection);
     struct index_summary *summary = &build->summary;
     summary->function_count = counts.functions + result.symbol_functions;
     summary->inlined_count = counts.inlined;
     summary->line_row_count = counts.line_rows;
-    summary->damage_count = counts.damage + result.damage + build->inputs.damage;
+    summary->damage_count = counts.damage + build->inputs.damage;
     summary->interval_count = index_writer_interval_count(build->writer);
     summary->location_count = index_writer_location_count(build->writer);
     summary->covered_bytes = result.covered_bytes;
-    /* The model is done for; the writer needs room for its last tables. */
-    symbol_model_free(build->model);
-    build->model = NULL;
     return ERR_OK;
 }
 
 enum err build_index(const struct job_input *inputs, size_t input_count,
-                     const struct build_limits *limits, int out_fd,
-                     struct index_summary *ret_summary, uint64_t *ret_size, struct error *error) {
-    CLEANUP(cleanup_build) struct build build = {0};
+                     const struct build_limits *limits, int out_fd, struct build_result *ret_result,
+                     struct error *error) {
+    CLEANUP(cleanup_build) struct build build = {.limits = limits};
     uint64_t memory_max = limits->memory_max ? limits->memory_max : MEMORY_DEFAULT;
     uint64_t size_max = limits->index_size_max ? limits->index_size_max : INDEX_SIZE_DEFAULT;
-    /* Half each: what the model holds of a string or location the writer holds again. */
+    /* Half each: what the collection holds of a string or scope the writer holds again. */
     if (size_max > memory_max / 2)
         size_max = memory_max / 2;
-    uint64_t size = 0;
+    struct build_result result = {.size = 0};
     enum err err = object_inputs_open(&build.inputs, inputs, input_count, limits->inflated_size_max,
                                       limits->dwarf_backend, error);
     if (err == ERR_OK) {
         object_inputs_describe(&build.inputs, &build.summary);
-        err = symbol_model_new(memory_max / 2, &build.model, error);
+        err = collection_init(&build.collection, memory_max / 2, error);
     }
     if (err == ERR_OK)
         err = index_writer_new(size_max, &build.writer, error);
@@ -133,12 +133,17 @@ enum err build_index(const struct job_input *inputs, size_t input_count,
     if (err == ERR_OK)
         err = write_segments(&build, error);
     if (err == ERR_OK)
-        err = flatten_collected(&build, error);
-    if (err == ERR_OK)
-        err = index_writer_finish(build.writer, &build.summary, out_fd, &size, error);
+        err = assemble_collected(&build, error);
     if (err)
         return err;
-    *ret_summary = build.summary;
-    *ret_size = size;
+    result.memory_peak = build.collection.budget.peak;
+    /* The collection is done for; the writer needs room for its last tables. */
+    collection_clear(&build.collection);
+    err = index_writer_finish(build.writer, &build.summary, out_fd, &result.size, error);
+    if (err)
+        return err;
+    result.memory_peak += index_writer_memory_peak(build.writer);
+    result.summary = build.summary;
+    *ret_result = result;
     return ERR_OK;
 }

@@ -1,6 +1,7 @@
 /*
- * Objects in, index out: opens the inputs, lets each source push into a model, resolves which
- * function, inlined copy and line row answers at every address, and writes the index.
+ * Objects in, index out: opens the inputs, lets each source push what it has, decides which
+ * function, inlined copy and line row answers at every address, and writes the index. The bytes of
+ * the index depend on the inputs alone, not on how many threads made it.
  *
  * Who wins at an address: DWARF functions before ELF symbols. Among DWARF ranges that cover it the
  * smallest; among line sequences those of the function's own unit first, then the smallest. An
@@ -14,17 +15,26 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "symbolizer/build/collection.h"
 #include "symbolizer/index/index.h"
 #include "symbolizer/protocol/job.h"
 
 struct build_limits {
-    uint64_t memory_max;     /* of the model and the writer; 0: 4 GiB */
+    uint64_t memory_max;     /* of what is collected and the writer; 0: 4 GiB */
     uint64_t index_size_max; /* 0: 4 GiB */
     uint64_t inflated_size_max;
     enum dwarf_backend dwarf_backend;
+    unsigned thread_count;                /* 0: one for each processor */
+    struct collection_progress *progress; /* may be NULL */
+};
+
+struct build_result {
+    struct index_summary summary;
+    uint64_t size;        /* of the index */
+    uint64_t memory_peak; /* the most that tables took, without what reading the inputs takes */
 };
 
 /* Writes to out_fd (empty, seekable). ERR_MALFORMED, ERR_UNSUPPORTED, ERR_LIMIT, ERR_NO_MEMORY. */
 enum err build_index(const struct job_input *inputs, size_t input_count,
-                     const struct build_limits *limits, int out_fd,
-                     struct index_summary *ret_summary, uint64_t *ret_size, struct error *error);
+                     const struct build_limits *limits, int out_fd, struct build_result *ret_result,
+                     struct error *error);

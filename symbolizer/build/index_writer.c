@@ -319,6 +319,10 @@ uint64_t index_writer_interval_count(const struct index_writer *writer) {
     return writer->interval_count;
 }
 
+uint64_t index_writer_memory_peak(const struct index_writer *writer) {
+    return writer->budget.peak;
+}
+
 uint64_t index_writer_location_count(const struct index_writer *writer) {
     return writer->scopes.count;
 }

@@ -111,6 +111,9 @@ enum err index_writer_segment(struct index_writer *writer, const struct index_se
 uint64_t index_writer_interval_count(const struct index_writer *writer);
 uint64_t index_writer_location_count(const struct index_writer *writer);
 
+/* The most memory that was taken. */
+uint64_t index_writer_memory_peak(const struct index_writer *writer);
+
 /* Once, at the end. Writes the file at the start of the fd, which is an empty file. The counts that
  * the writer knows itself (intervals, locations) replace those in `summary`. ret_size: bytes
  * written. */

@@ -4,27 +4,31 @@
  * with the smallest range that covers the address (ties: the first pushed), until none covers it.
  * So a copy counts only where its parent does.
  *
- * One pass over the ranges in address order, with a heap of open ranges per node. Ranges that nest
- * as compilers write them cost O(n log n). Ranges made to interrupt one another could force the
- * way down to be walked anew at each of them, so the steps down are capped at a multiple of n;
- * past it the rest of the function is reported as unpainted.
+ * One pass over the ranges in address order. Where they nest as compilers write them, every range
+ * inside one of its parent's and apart from its siblings, what is open is a stack. Others take a
+ * heap of open ranges per node, in O(n log n) where few interrupt one another. Ranges made to
+ * interrupt one another could force the way down to be walked anew at each of them, so the steps
+ * down are capped at a multiple of n; past it the rest of the function is reported as unpainted.
  */
 #pragma once
 
-#include "symbolizer/build/symbol_model_internal.h"
+#include "symbolizer/build/unit.h"
 
 struct inline_paint;
 
-/* Groups the model's nodes by function. The model must outlive it and not change. */
-enum err inline_paint_new(struct symbol_model *model, struct inline_paint **ret_paint,
+enum err inline_paint_new(struct memory_budget *budget, struct inline_paint **ret_paint,
                           struct error *error);
 void inline_paint_free(struct inline_paint *paint);
 DEFINE_CLEANUP(inline_paint, struct inline_paint, inline_paint_free)
 
+/* Groups the unit's nodes by function. The unit must not change while its functions are painted. */
+enum err inline_paint_start(struct inline_paint *paint, const struct unit *unit,
+                            struct error *error);
+
 struct paint_piece {
     uint64_t begin;
     uint64_t end;
-    uint32_t node; /* position in model->nodes of an inlined copy */
+    uint32_t node; /* of the unit; an inlined copy */
 };
 
 /* Ascending and disjoint; where there is no piece, the function itself is innermost. */

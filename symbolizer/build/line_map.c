@@ -14,49 +14,47 @@ static void link_twins(struct line_map *map, size_t count) {
         const struct sweep_range *a = &map->ranges[i];
         const struct sweep_range *b = i + 1 < count ? &map->ranges[i + 1] : NULL;
         bool twins = b && a->begin == b->begin && a->end == b->end;
-        map->twins[a->id - map->first] = twins ? b->id : MODEL_NONE;
+        map->twins[a->id] = twins ? b->id : UNIT_NONE;
     }
 }
 
-enum err line_map_build(struct line_map *map, struct symbol_model *model, uint32_t first,
-                        uint32_t end, struct error *error) {
-    size_t count = end - first;
-    map->model = model;
-    map->first = first;
+enum err line_map_build(struct line_map *map, const struct unit *unit, struct error *error) {
+    size_t count = unit->sequence_count;
+    map->unit = unit;
     map->segments.count = 0;
     map->segment_hint = 0;
     map->row_hint = 0;
-    enum err err = BUDGET_GROW(&model->budget, map->ranges, map->range_capacity, count, error);
+    enum err err = BUDGET_GROW(unit->budget, map->ranges, map->range_capacity, count, error);
     if (err == ERR_OK)
-        err = BUDGET_GROW(&model->budget, map->twins, map->twin_capacity, count, error);
+        err = BUDGET_GROW(unit->budget, map->twins, map->twin_capacity, count, error);
     if (err)
         return err;
     for (size_t i = 0; i < count; i++) {
-        const struct model_sequence *sequence = &model->sequences[first + i];
+        const struct unit_sequence *sequence = &unit->sequences[i];
         map->ranges[i] = (struct sweep_range){.begin = sequence->begin,
                                               .end = sequence->end,
                                               .key = sequence->end - sequence->begin,
-                                              .id = first + (uint32_t)i};
+                                              .id = (uint32_t)i};
     }
-    err = sweep(&model->budget, map->ranges, count, &map->segments, error);
+    err = sweep(unit->budget, map->ranges, count, &map->segments, error);
     if (err == ERR_OK)
         link_twins(map, count);
     return err;
 }
 
 void line_map_clear(struct line_map *map) {
-    if (!map->model)
+    if (!map->unit)
         return;
-    struct memory_budget *budget = &map->model->budget;
+    struct memory_budget *budget = map->unit->budget;
     sweep_segments_clear(budget, &map->segments);
     BUDGET_FREE(budget, map->ranges, map->range_capacity);
     BUDGET_FREE(budget, map->twins, map->twin_capacity);
 }
 
 /* The last row at or before pc, which is not before the sequence's first. */
-static uint32_t find_row(const struct line_map *map, const struct model_sequence *sequence,
+static uint32_t find_row(const struct line_map *map, const struct unit_sequence *sequence,
                          uint64_t pc) {
-    const struct model_row *rows = map->model->rows;
+    const struct shard_row *rows = map->unit->rows;
     uint32_t low = sequence->row_first;
     uint32_t high = low + sequence->row_count;
     uint32_t hint = map->row_hint;
@@ -78,23 +76,23 @@ static uint32_t find_row(const struct line_map *map, const struct model_sequence
 }
 
 static bool fits(const struct line_map *map, uint32_t id, const struct line_context *context) {
-    const struct model_sequence *sequence = &map->model->sequences[id];
+    const struct unit_sequence *sequence = &map->unit->sequences[id];
     uint64_t pc = context->entry_pc;
     if (pc < sequence->begin || pc >= sequence->end)
         pc = sequence->begin;
-    const struct model_row *row = &map->model->rows[find_row(map, sequence, pc)];
-    return row->file == context->decl_file && row->line >= context->decl_line;
+    const struct index_place *place = &map->unit->rows[find_row(map, sequence, pc)].place;
+    return place->file == context->decl_file && place->line >= context->decl_line;
 }
 
 static uint32_t choose_twin(const struct line_map *map, uint32_t id,
                             const struct line_context *context) {
-    if (map->twins[id - map->first] == MODEL_NONE || context->decl_file == 0)
+    if (map->twins[id] == UNIT_NONE || context->decl_file == 0)
         return id;
     uint32_t twin = id;
-    for (int tried = 0; tried < TWINS_TRIED_MAX && twin != MODEL_NONE; tried++) {
+    for (int tried = 0; tried < TWINS_TRIED_MAX && twin != UNIT_NONE; tried++) {
         if (fits(map, twin, context))
             return twin;
-        twin = map->twins[twin - map->first];
+        twin = map->twins[twin];
     }
     return id;
 }
@@ -117,17 +115,25 @@ struct line_answer line_map_at(struct line_map *map, uint64_t pc,
                                const struct line_context *context) {
     size_t at = find_segment(map, pc);
     if (at == map->segments.count)
-        return (struct line_answer){NULL, UINT64_MAX};
+        return (struct line_answer){.end = UINT64_MAX};
     const struct sweep_segment *segment = &map->segments.list[at];
     if (segment->begin > pc)
-        return (struct line_answer){NULL, segment->begin};
+        return (struct line_answer){.end = segment->begin};
     uint32_t id = choose_twin(map, segment->id, context);
-    const struct model_sequence *sequence = &map->model->sequences[id];
+    const struct unit_sequence *sequence = &map->unit->sequences[id];
+    const struct shard_row *rows = map->unit->rows;
     uint32_t row = find_row(map, sequence, pc);
     uint64_t end = segment->end;
-    if (row + 1 < sequence->row_first + sequence->row_count &&
-        map->model->rows[row + 1].address < end)
-        end = map->model->rows[row + 1].address;
+    if (row + 1 < sequence->row_first + sequence->row_count && rows[row + 1].address < end)
+        end = rows[row + 1].address;
     map->row_hint = row;
-    return (struct line_answer){&map->model->rows[row], end};
+    return (struct line_answer){&rows[row], id, end};
+}
+
+bool line_map_fits(struct line_map *map, const struct line_context *context) {
+    if (context->decl_file == 0)
+        return false;
+    struct line_answer answer = line_map_at(map, context->entry_pc, context);
+    return answer.row && answer.row->place.file == context->decl_file &&
+           answer.row->place.line >= context->decl_line;
 }

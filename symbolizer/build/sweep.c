@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct heap {
     const struct sweep_range *ranges;
@@ -63,14 +64,79 @@ static int compare(const void *left, const void *right) {
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* Inputs are mostly in order already; asking first is cheaper than sorting again. */
-static void sort(struct sweep_range *ranges, size_t count) {
-    for (size_t i = 1; i < count; i++) {
-        if (compare(&ranges[i - 1], &ranges[i]) > 0) {
-            qsort(ranges, count, sizeof(*ranges), compare);
-            return;
-        }
+#define RADIX_BITS 11
+#define RADIX_SIZE ((size_t)1 << RADIX_BITS)
+
+/* One pass of a stable sort by begin, which is what counts of it above `shift`. */
+static void radix_pass(const struct sweep_range *from, struct sweep_range *to, size_t count,
+                       uint64_t base, unsigned shift) {
+    size_t starts[RADIX_SIZE] = {0};
+    for (size_t i = 0; i < count; i++)
+        starts[(from[i].begin - base) >> shift & (RADIX_SIZE - 1)]++;
+    size_t start = 0;
+    for (size_t i = 0; i < RADIX_SIZE; i++) {
+        size_t size = starts[i];
+        starts[i] = start;
+        start += size;
     }
+    for (size_t i = 0; i < count; i++)
+        to[starts[(from[i].begin - base) >> shift & (RADIX_SIZE - 1)]++] = from[i];
+}
+
+/* Those that begin together, by end and id. */
+static void sort_equals(struct sweep_range *ranges, size_t count) {
+    size_t first = 0;
+    for (size_t i = 1; i <= count; i++) {
+        if (i < count && ranges[i].begin == ranges[first].begin)
+            continue;
+        if (i - first > 1)
+            qsort(ranges + first, i - first, sizeof(*ranges), compare);
+        first = i;
+    }
+}
+
+static enum err radix_sort(struct memory_budget *budget, struct sweep_range *ranges, size_t count,
+                           struct error *error) {
+    uint64_t low = UINT64_MAX;
+    uint64_t high = 0;
+    for (size_t i = 0; i < count; i++) {
+        low = ranges[i].begin < low ? ranges[i].begin : low;
+        high = ranges[i].begin > high ? ranges[i].begin : high;
+    }
+    struct sweep_range *other = NULL;
+    size_t capacity = 0;
+    enum err err = BUDGET_GROW(budget, other, capacity, count, error);
+    if (err)
+        return err;
+    struct sweep_range *from = ranges;
+    struct sweep_range *to = other;
+    for (unsigned shift = 0; shift < 64 && (high - low) >> shift > 0; shift += RADIX_BITS) {
+        radix_pass(from, to, count, low, shift);
+        struct sweep_range *kept = from;
+        from = to;
+        to = kept;
+    }
+    if (from != ranges)
+        memcpy(ranges, from, count * sizeof(*ranges));
+    sort_equals(ranges, count);
+    BUDGET_FREE(budget, other, capacity);
+    return ERR_OK;
+}
+
+#define RADIX_COUNT_MIN 256
+
+/* Inputs are mostly in order already; asking first is cheaper than sorting again. */
+enum err sweep_sort(struct memory_budget *budget, struct sweep_range *ranges, size_t count,
+                    struct error *error) {
+    size_t ordered = 1;
+    while (ordered < count && compare(&ranges[ordered - 1], &ranges[ordered]) <= 0)
+        ordered++;
+    if (ordered >= count)
+        return ERR_OK;
+    if (count >= RADIX_COUNT_MIN)
+        return radix_sort(budget, ranges, count, error);
+    qsort(ranges, count, sizeof(*ranges), compare);
+    return ERR_OK;
 }
 
 static enum err emit(struct memory_budget *budget, struct sweep_segments *segments,
@@ -119,9 +185,10 @@ enum err sweep(struct memory_budget *budget, struct sweep_range *ranges, size_t 
                struct sweep_segments *segments, struct error *error) {
     if (count > UINT32_MAX)
         return error_set(error, ERR_LIMIT, "%zu ranges are too many", count);
-    sort(ranges, count);
+    enum err err = sweep_sort(budget, ranges, count, error);
     struct heap heap = {.ranges = ranges};
-    enum err err = run(budget, &heap, count, segments, error);
+    if (err == ERR_OK)
+        err = run(budget, &heap, count, segments, error);
     BUDGET_FREE(budget, heap.open, heap.capacity);
     return err;
 }

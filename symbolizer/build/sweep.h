@@ -30,7 +30,11 @@ struct sweep_segments {
     size_t capacity;
 };
 
-/* Sorts `ranges` by begin, end and id, and appends to *segments. */
+/* Sorts by begin, end and id. */
+enum err sweep_sort(struct memory_budget *budget, struct sweep_range *ranges, size_t count,
+                    struct error *error);
+
+/* Sorts `ranges`, and appends to *segments. */
 enum err sweep(struct memory_budget *budget, struct sweep_range *ranges, size_t count,
                struct sweep_segments *segments, struct error *error);
 

@@ -47,9 +47,15 @@ static enum err build(const struct job *job, struct report *report, struct error
         .memory_max = job->memory_max,
         .index_size_max = job->size_max,
         .dwarf_backend = job->dwarf_backend,
+        .thread_count = 1,
     };
-    return build_index(job->inputs, job->input_count, &limits, job->out_fd, &report->summary,
-                       &report->size, error);
+    struct build_result result;
+    enum err err = build_index(job->inputs, job->input_count, &limits, job->out_fd, &result, error);
+    if (err)
+        return err;
+    report->summary = result.summary;
+    report->size = result.size;
+    return ERR_OK;
 }
 
 /* The section from the first input that holds bytes of it. */

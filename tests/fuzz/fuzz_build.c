@@ -63,13 +63,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     enum err err = fd_write_all(input, data, size, &error);
     assert(err == ERR_OK);
     struct job_input inputs = {JOB_ROLE_MAIN, input};
-    struct build_limits limits = {.memory_max = MEMORY_MAX, .inflated_size_max = INFLATED_SIZE_MAX};
-    struct index_summary summary;
-    uint64_t written;
-    err = build_index(&inputs, 1, &limits, output, &summary, &written, &error);
+    struct build_limits limits = {
+        .memory_max = MEMORY_MAX, .inflated_size_max = INFLATED_SIZE_MAX, .thread_count = 2};
+    struct build_result result;
+    err = build_index(&inputs, 1, &limits, output, &result, &error);
     if (err)
         assert(error.code == err && error.text[0]);
     else
-        check_index(output, &summary, written);
+        check_index(output, &result.summary, result.size);
     return 0;
 }

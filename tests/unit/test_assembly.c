@@ -1,18 +1,14 @@
-#include "symbolizer/build/flatten.h"
+#include "symbolizer/build/assembly.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "symbolizer/build/symbol_model_internal.h"
-#include "tests/support/flatten_fixture.h"
+#include "tests/support/assembly_fixture.h"
+#include "tests/support/test.h"
 
 static int start(void **state) {
-    struct flatten_fixture *fixture = calloc(1, sizeof(*fixture));
+    struct assembly_fixture *fixture = calloc(1, sizeof(*fixture));
     if (!fixture)
         return -1;
     fixture_start(fixture);
@@ -33,7 +29,7 @@ static int end(void **state) {
     fixture_sequence(fixture, (const struct fixture_row[]){__VA_ARGS__},                           \
                      ARRAY_SIZE(((const struct fixture_row[]){__VA_ARGS__})), end)
 
-static void expect(struct flatten_fixture *fixture, const char *wanted) {
+static void expect(struct assembly_fixture *fixture, const char *wanted) {
     CLEANUP(cleanup_free) char *text = fixture_dump(fixture, 0x80, 0x200);
     assert_string_equal(text, wanted);
 }
@@ -41,7 +37,7 @@ static void expect(struct flatten_fixture *fixture, const char *wanted) {
 /* --- functions and symbols --- */
 
 static void a_function_without_rows_answers_without_line(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.name = "f", .ranges = {{0x100, 0x110}});
     expect(fixture, "100-110 f -:0 (no_line)\n");
@@ -49,7 +45,7 @@ static void a_function_without_rows_answers_without_line(void **state) {
 }
 
 static void functions_come_before_symbols(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_symbol(fixture, "s", 0xf0, 0x120, SYMBOL_ORIGIN_SYMTAB);
     fixture_unit(fixture);
     FUNCTION(.name = "f", .ranges = {{0x100, 0x110}});
@@ -60,7 +56,7 @@ static void functions_come_before_symbols(void **state) {
 }
 
 static void the_smallest_function_range_wins(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.name = "small", .ranges = {{0x108, 0x110}});
     FUNCTION(.name = "dead", .ranges = {{0x100, 0x180}});
@@ -72,7 +68,7 @@ static void the_smallest_function_range_wins(void **state) {
 }
 
 static void sizes_are_compared_by_range_not_by_function(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.name = "split", .ranges = {{0x100, 0x108}, {0x120, 0x180}});
     FUNCTION(.name = "whole", .ranges = {{0x100, 0x130}});
@@ -82,7 +78,7 @@ static void sizes_are_compared_by_range_not_by_function(void **state) {
 }
 
 static void among_equal_ranges_the_first_pushed_wins(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.name = "first", .ranges = {{0x100, 0x110}});
     fixture_unit(fixture);
@@ -91,10 +87,10 @@ static void among_equal_ranges_the_first_pushed_wins(void **state) {
 }
 
 static void symtab_comes_before_dynsym_and_earlier_files_before_later(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_symbol(fixture, "d1", 0x100, 0x140, SYMBOL_ORIGIN_DYNSYM);
     fixture_symbol(fixture, "a", 0x150, 0x160, SYMBOL_ORIGIN_SYMTAB);
-    symbol_model_end_source(fixture->model);
+    fixture_end_symbols(fixture);
     fixture_symbol(fixture, "b", 0x120, 0x158, SYMBOL_ORIGIN_SYMTAB);
     fixture_symbol(fixture, "d2", 0x100, 0x148, SYMBOL_ORIGIN_DYNSYM);
     fixture_symbol(fixture, "d3", 0x15c, 0x170, SYMBOL_ORIGIN_DYNSYM);
@@ -105,7 +101,7 @@ static void symtab_comes_before_dynsym_and_earlier_files_before_later(void **sta
 }
 
 static void a_nameless_function_is_named_by_the_symbol_at_its_entry(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.ranges = {{0x110, 0x120}}, .decl_file = "a.c", .decl_line = 3);
     FUNCTION(.ranges = {{0x130, 0x138}});
@@ -116,7 +112,7 @@ static void a_nameless_function_is_named_by_the_symbol_at_its_entry(void **state
 }
 
 static void mangled_names_are_tried_once_and_marked(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.name = "_Z1fv", .linkage = true, .ranges = {{0x100, 0x110}});
     FUNCTION(.name = "_Z1gv", .linkage = false, .ranges = {{0x110, 0x120}});
@@ -133,7 +129,7 @@ static void mangled_names_are_tried_once_and_marked(void **state) {
 /* --- inlined copies --- */
 
 static void inlined_copies_are_painted_over_their_parents(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     uint32_t f = FUNCTION(.name = "f", .ranges = {{0x100, 0x140}});
     uint32_t g = INLINED(f, .name = "g", .call_file = "f.c", .call_line = 5, .call_column = 9,
@@ -151,7 +147,7 @@ static void inlined_copies_are_painted_over_their_parents(void **state) {
 }
 
 static void a_copy_counts_only_where_its_parent_does(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     uint32_t f = FUNCTION(.name = "f", .ranges = {{0x100, 0x140}});
     uint32_t g = INLINED(f, .name = "g", .call_line = 1, .ranges = {{0x110, 0x118}});
@@ -166,7 +162,7 @@ static void a_copy_counts_only_where_its_parent_does(void **state) {
 }
 
 static void of_overlapping_siblings_the_smaller_range_wins(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     uint32_t f = FUNCTION(.name = "f", .ranges = {{0x100, 0x140}});
     uint32_t a = INLINED(f, .name = "a", .call_line = 1, .ranges = {{0x100, 0x120}});
@@ -182,7 +178,7 @@ static void of_overlapping_siblings_the_smaller_range_wins(void **state) {
 }
 
 static void copies_of_nested_functions_do_not_mix(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     uint32_t f = FUNCTION(.name = "f", .ranges = {{0x100, 0x120}});
     uint32_t nested = FUNCTION(.name = "nested", .ranges = {{0x110, 0x118}});
@@ -195,7 +191,7 @@ static void copies_of_nested_functions_do_not_mix(void **state) {
 }
 
 static void a_chain_as_deep_as_an_answer_may_be_is_kept(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     uint32_t node = FUNCTION(.name = "f", .ranges = {{0x100, 0x110}});
     for (int i = 1; i < FRAME_COUNT_MAX + 10; i++)
@@ -205,7 +201,7 @@ static void a_chain_as_deep_as_an_answer_may_be_is_kept(void **state) {
     for (const char *at = text; (at = strstr(at, " < ")); at += 3)
         frames++;
     assert_int_equal(frames, FRAME_COUNT_MAX);
-    assert_int_equal(symbol_model_count(fixture->model).damage, 10);
+    assert_int_equal(fixture->counts.damage, 10);
 }
 
 /*
@@ -213,7 +209,7 @@ static void a_chain_as_deep_as_an_answer_may_be_is_kept(void **state) {
  * walked anew behind it.
  */
 static void ranges_made_to_interrupt_one_another_lose_their_copies(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     uint32_t f = FUNCTION(.name = "f", .ranges = {{0x100, 0x100000}});
     uint32_t node = f;
@@ -223,13 +219,13 @@ static void ranges_made_to_interrupt_one_another_lose_their_copies(void **state)
         INLINED(f, .name = "spike", .ranges = {{0x110 + 16 * i, 0x111 + 16 * i}});
     CLEANUP(cleanup_free) char *text = fixture_dump(fixture, 0xffffe, 0x100001);
     assert_string_equal(text, "ffffe-100000 f -:0 (inline_unavailable)\n");
-    assert_int_equal(fixture->result.damage, 1);
+    assert_int_equal(fixture->counts.damage, 1);
 }
 
 /* --- lines --- */
 
 static void the_last_row_at_or_before_an_address_wins(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.name = "f", .ranges = {{0x100, 0x120}});
     SEQUENCE(0x118, {0x100, "a.c", 1, 0}, {0x108, "a.c", 2, 0}, {0x108, "a.c", 3, 0},
@@ -238,11 +234,11 @@ static void the_last_row_at_or_before_an_address_wins(void **state) {
                     "108-110 f a.c:4\n"
                     "110-118 f a.c:5\n"
                     "118-120 f -:0 (no_line)\n");
-    assert_int_equal(symbol_model_count(fixture->model).line_rows, 5);
+    assert_int_equal(fixture->counts.line_rows, 5);
 }
 
 static void a_row_of_line_zero_is_a_place_without_line(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.name = "f", .ranges = {{0x100, 0x110}});
     SEQUENCE(0x110, {0x100, "a.c", 1, 0}, {0x108, "a.c", 0, 0});
@@ -251,7 +247,7 @@ static void a_row_of_line_zero_is_a_place_without_line(void **state) {
 }
 
 static void empty_sequences_are_dropped(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.name = "f", .ranges = {{0x100, 0x110}});
     SEQUENCE(0x108, {0x108, "dead.c", 9, 0});
@@ -260,7 +256,7 @@ static void empty_sequences_are_dropped(void **state) {
 }
 
 static void the_smallest_covering_sequence_wins(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.name = "f", .ranges = {{0x100, 0x120}});
     SEQUENCE(0x180, {0x80, "dead.c", 1, 0}, {0x104, "dead.c", 2, 0});
@@ -273,7 +269,7 @@ static void the_smallest_covering_sequence_wins(void **state) {
 }
 
 static void the_functions_own_unit_comes_before_smaller_sequences_of_others(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     SEQUENCE(0x110, {0x108, "other.c", 1, 0});
     SEQUENCE(0x11c, {0x114, "other.c", 2, 0});
@@ -287,7 +283,7 @@ static void the_functions_own_unit_comes_before_smaller_sequences_of_others(void
 }
 
 static void a_row_of_the_own_unit_is_not_replaced_for_having_no_line(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     SEQUENCE(0x110, {0x100, "other.c", 1, 0});
     fixture_unit(fixture);
@@ -297,7 +293,7 @@ static void a_row_of_the_own_unit_is_not_replaced_for_having_no_line(void **stat
 }
 
 static void among_equal_sequences_the_one_that_fits_the_function_wins(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.name = "first", .decl_file = "a.c", .decl_line = 20, .ranges = {{0x100, 0x110}});
     FUNCTION(.name = "folded", .decl_file = "b.c", .decl_line = 1, .ranges = {{0x100, 0x110}});
@@ -310,7 +306,7 @@ static void among_equal_sequences_the_one_that_fits_the_function_wins(void **sta
 }
 
 static void without_a_fitting_sequence_the_first_of_equals_wins(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.name = "f", .decl_file = "c.c", .decl_line = 1, .ranges = {{0x100, 0x110}});
     SEQUENCE(0x110, {0x100, "b.c", 2, 0});
@@ -319,7 +315,7 @@ static void without_a_fitting_sequence_the_first_of_equals_wins(void **state) {
 }
 
 static void rows_outside_functions_take_their_name_from_symbols(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     SEQUENCE(0x118, {0x100, "a.s", 1, 0}, {0x108, "a.s", 0, 0}, {0x110, "a.s", 3, 0});
     fixture_symbol(fixture, "entry", 0x104, 0x10c, SYMBOL_ORIGIN_DYNSYM);
@@ -331,7 +327,7 @@ static void rows_outside_functions_take_their_name_from_symbols(void **state) {
 }
 
 static void addresses_at_both_ends_of_the_space_work(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     fixture_unit(fixture);
     FUNCTION(.name = "low", .ranges = {{0, 1}});
     FUNCTION(.name = "high", .ranges = {{UINT64_MAX - 2, UINT64_MAX}});
@@ -346,17 +342,15 @@ static void addresses_at_both_ends_of_the_space_work(void **state) {
 }
 
 static void nothing_in_is_nothing_out(void **state) {
-    struct flatten_fixture *fixture = *state;
+    struct assembly_fixture *fixture = *state;
     expect(fixture, "");
     assert_int_equal(fixture->result.covered_bytes, 0);
 }
 
 /* Whichever table is the one that no longer fits: an error, and all that was taken is given back.
  */
-static void flattening_in_any_budget_ends_in_success_or_a_limit(void **state) {
-    struct flatten_fixture *fixture = *state;
-    struct pc_range everything = {0, UINT64_MAX};
-    struct flatten_extents extents = {&everything, 1};
+static void building_in_any_budget_ends_in_success_or_a_limit(void **state) {
+    struct assembly_fixture *fixture = *state;
     for (uint64_t i = 0; i < 200; i++) {
         uint64_t pc = 0x1000 - 16 * i;
         fixture_unit(fixture);
@@ -365,19 +359,13 @@ static void flattening_in_any_budget_ends_in_success_or_a_limit(void **state) {
         SEQUENCE(pc + 14, {pc, "a.c", 1, 0}, {pc + 4, "b.c", 2, 0});
         fixture_symbol(fixture, "s", pc + 8, pc + 16, SYMBOL_ORIGIN_SYMTAB);
     }
-    symbol_model_end_source(fixture->model);
-    uint64_t before = fixture->model->budget.used;
     enum err err = ERR_LIMIT;
-    for (uint64_t more = 0; err == ERR_LIMIT; more += 1 + more / 16) {
-        struct index_writer *writer = NULL;
-        struct flatten_result result;
+    for (uint64_t memory_max = 1; err == ERR_LIMIT; memory_max += 1 + memory_max / 16) {
+        struct span bytes = {NULL, 0};
         struct error error;
-        fixture->model->budget.max = before + more;
-        assert_int_equal(index_writer_new(1 << 20, &writer, &error), ERR_OK);
-        err = flatten(fixture->model, &extents, writer, &result, &error);
-        index_writer_free(writer);
-        assert_true(fixture->model->budget.used == before);
-        assert_true(more < 1 << 24);
+        err = fixture_build(fixture, memory_max, &bytes, &error);
+        free((void *)bytes.data);
+        assert_true(memory_max < 1 << 24);
     }
     assert_int_equal(err, ERR_OK);
 }
@@ -411,7 +399,7 @@ int main(void) {
         TEST(rows_outside_functions_take_their_name_from_symbols),
         TEST(addresses_at_both_ends_of_the_space_work),
         TEST(nothing_in_is_nothing_out),
-        TEST(flattening_in_any_budget_ends_in_success_or_a_limit),
+        TEST(building_in_any_budget_ends_in_success_or_a_limit),
     };
-    return cmocka_run_group_tests_name("flatten", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("assembly", tests, NULL, NULL);
 }

@@ -1,24 +1,22 @@
 /*
  * Random symbols against a plain oracle, which answers one address at a time straight from the
- * rules in symbolizer/build/flatten.h and shares nothing with the code under test.
+ * rules in symbolizer/build/assembly.h and shares nothing with the code under test.
  */
-#include "symbolizer/build/flatten.h"
+#include "symbolizer/build/assembly.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "tests/support/flatten_fixture.h"
+#include "tests/support/assembly_fixture.h"
+#include "tests/support/test.h"
 
 #define ROUNDS 400
 #define SPACE_BEGIN 0x100
 #define SPACE_END 0x1a0
 
+#define UNIT_MAX 4
 #define CODE_MAX 64
 #define SEQUENCE_MAX 16
 #define ROW_MAX 8
@@ -72,7 +70,7 @@ static struct pc_range random_range(struct world *world, unsigned size_max) {
     return (struct pc_range){begin, begin + (uint64_t)4 * (1 + pick(world, size_max / 4))};
 }
 
-static void add_code(struct world *world, struct flatten_fixture *fixture, int unit, int parent) {
+static void add_code(struct world *world, struct assembly_fixture *fixture, int unit, int parent) {
     struct code *code = &world->code[world->code_count];
     *code = (struct code){.unit = unit, .parent = parent};
     snprintf(code->name, sizeof(code->name), "%c%zu", parent < 0 ? 'f' : 'i', world->code_count);
@@ -93,7 +91,7 @@ static void add_code(struct world *world, struct flatten_fixture *fixture, int u
     world->code_count++;
 }
 
-static void add_sequence(struct world *world, struct flatten_fixture *fixture, int unit) {
+static void add_sequence(struct world *world, struct assembly_fixture *fixture, int unit) {
     struct sequence *sequence = &world->sequences[world->sequence_count++];
     struct pc_range range = random_range(world, 64);
     *sequence = (struct sequence){.unit = unit, .count = 1 + pick(world, ROW_MAX)};
@@ -107,7 +105,7 @@ static void add_sequence(struct world *world, struct flatten_fixture *fixture, i
     fixture_sequence(fixture, sequence->rows, sequence->count, sequence->end);
 }
 
-static void add_unit(struct world *world, struct flatten_fixture *fixture, int unit) {
+static void add_unit(struct world *world, struct assembly_fixture *fixture, int unit) {
     size_t first = world->code_count;
     fixture_unit(fixture);
     unsigned count = pick(world, 14);
@@ -124,7 +122,7 @@ static void add_unit(struct world *world, struct flatten_fixture *fixture, int u
 }
 
 /* Symbols of one push ascend and are disjoint. */
-static void add_symbols(struct world *world, struct flatten_fixture *fixture, int source) {
+static void add_symbols(struct world *world, struct assembly_fixture *fixture, int source) {
     uint64_t pc = SPACE_BEGIN;
     unsigned count = pick(world, SYMBOL_MAX / 2);
     for (unsigned i = 0; i < count; i++) {
@@ -137,7 +135,7 @@ static void add_symbols(struct world *world, struct flatten_fixture *fixture, in
         pc = symbol->end;
         fixture_symbol(fixture, symbol->name, symbol->begin, symbol->end, symbol->origin);
     }
-    symbol_model_end_source(fixture->model);
+    fixture_end_symbols(fixture);
 }
 
 /* --- the oracle --- */
@@ -153,7 +151,7 @@ static uint64_t covering_size(const struct fixture_code *code, uint64_t pc) {
     return size;
 }
 
-/* Among those of one parent (-1: the functions), or -1. */
+/* Among the copies in one parent, or -1. */
 static int smallest_child(const struct world *world, int parent, uint64_t pc) {
     int best = -1;
     uint64_t best_size = 0;
@@ -204,6 +202,72 @@ static const struct fixture_row *find_row(const struct world *world, int unit, u
     return best ? row_in(best, pc) : NULL;
 }
 
+/* Whether the function's own row at its entry is in its file, at or below its first line. */
+static bool function_fits(const struct world *world, const struct code *function) {
+    const struct fixture_row *row =
+        find_row(world, function->unit, function->pushed.ranges[0].begin, function);
+    return row && function->pushed.decl_file &&
+           strcmp(row->file, function->pushed.decl_file) == 0 &&
+           row->line >= function->pushed.decl_line;
+}
+
+/* Another function (unit -1: of any unit) has the same range, and fits its lines where this one
+ * does not. */
+static bool is_folded_away(const struct world *world, int unit, const struct code *function,
+                           struct pc_range range) {
+    if (function_fits(world, function))
+        return false;
+    for (size_t i = 0; i < world->code_count; i++) {
+        const struct code *other = &world->code[i];
+        if (other->parent >= 0 || (unit >= 0 && other->unit != unit))
+            continue;
+        for (size_t j = 0; j < ARRAY_SIZE(other->pushed.ranges); j++)
+            if (other->pushed.ranges[j].begin == range.begin &&
+                other->pushed.ranges[j].end == range.end && function_fits(world, other))
+                return true;
+    }
+    return false;
+}
+
+struct claim {
+    int function; /* -1: none */
+    struct pc_range range;
+};
+
+static uint64_t claim_size(const struct claim *claim) {
+    return claim->function < 0 ? UINT64_MAX : claim->range.end - claim->range.begin;
+}
+
+/* The function of the unit that has the smallest range around pc. */
+static struct claim smallest_of_unit(const struct world *world, int unit, uint64_t pc) {
+    struct claim best = {.function = -1};
+    for (size_t i = 0; i < world->code_count; i++) {
+        const struct code *code = &world->code[i];
+        if (code->parent >= 0 || code->unit != unit)
+            continue;
+        for (size_t j = 0; j < ARRAY_SIZE(code->pushed.ranges); j++) {
+            struct claim claim = {(int)i, code->pushed.ranges[j]};
+            if (claim.range.begin <= pc && pc < claim.range.end &&
+                claim_size(&claim) < claim_size(&best) &&
+                !is_folded_away(world, unit, code, claim.range))
+                best = claim;
+        }
+    }
+    return best;
+}
+
+/* Of those of all units, or -1. */
+static int smallest_function(const struct world *world, uint64_t pc) {
+    struct claim best = {.function = -1};
+    for (int unit = 0; unit < UNIT_MAX; unit++) {
+        struct claim claim = smallest_of_unit(world, unit, pc);
+        if (claim.function >= 0 && claim_size(&claim) < claim_size(&best) &&
+            !is_folded_away(world, -1, &world->code[claim.function], claim.range))
+            best = claim;
+    }
+    return best.function;
+}
+
 static const struct symbol *find_symbol(const struct world *world, uint64_t pc) {
     const struct symbol *best = NULL;
     for (size_t i = 0; i < world->symbol_count; i++) {
@@ -245,7 +309,7 @@ static void answer_function(const struct world *world, int function, uint64_t pc
         leaf = child;
     const struct fixture_row *row = find_row(world, outermost->unit, pc, outermost);
     if (!row)
-        row = find_row(world, -1, pc, outermost);
+        row = find_row(world, -1, pc, NULL);
     print_name(text, world, &world->code[leaf]);
     print_row(text, row);
     for (int at = leaf; world->code[at].parent >= 0; at = world->code[at].parent) {
@@ -259,7 +323,7 @@ static void answer_function(const struct world *world, int function, uint64_t pc
 }
 
 static void answer(const struct world *world, uint64_t pc, struct buffer *text) {
-    int function = smallest_child(world, -1, pc);
+    int function = smallest_function(world, pc);
     if (function >= 0) {
         answer_function(world, function, pc, text);
         return;
@@ -301,6 +365,14 @@ static char *oracle_dump(const struct world *world, uint64_t begin, uint64_t end
     return all.data;
 }
 
+static void make_world(struct world *world, struct assembly_fixture *fixture) {
+    add_symbols(world, fixture, 0);
+    int units = 1 + (int)pick(world, UNIT_MAX);
+    for (int unit = 0; unit < units; unit++)
+        add_unit(world, fixture, unit);
+    add_symbols(world, fixture, 1);
+}
+
 static void random_symbols_give_the_oracles_answers(void **state) {
     (void)state;
     size_t answers = 0;
@@ -308,14 +380,10 @@ static void random_symbols_give_the_oracles_answers(void **state) {
         CLEANUP(cleanup_free) struct world *world = calloc(1, sizeof(*world));
         assert_non_null(world);
         world->seed = round;
-        struct flatten_fixture fixture;
+        struct assembly_fixture fixture;
         fixture_start(&fixture);
-        add_symbols(world, &fixture, 0);
-        int units = 1 + (int)pick(world, 4);
-        for (int unit = 0; unit < units; unit++)
-            add_unit(world, &fixture, unit);
-        symbol_model_end_source(fixture.model);
-        add_symbols(world, &fixture, 1);
+        fixture.units_per_shard = 1 + round % 3;
+        make_world(world, &fixture);
         CLEANUP(cleanup_free) char *wanted = oracle_dump(world, SPACE_BEGIN - 16, SPACE_END + 200);
         CLEANUP(cleanup_free) char *got = fixture_dump(&fixture, SPACE_BEGIN - 16, SPACE_END + 200);
         fixture_end(&fixture);
@@ -328,9 +396,35 @@ static void random_symbols_give_the_oracles_answers(void **state) {
     assert_true(answers > (size_t)10 * ROUNDS);
 }
 
+static void any_number_of_threads_gives_the_same_bytes(void **state) {
+    (void)state;
+    static const unsigned counts[] = {1, 2, 3, 7};
+    for (unsigned round = 1; round <= ROUNDS / 20; round++) {
+        CLEANUP(cleanup_free) struct world *world = calloc(1, sizeof(*world));
+        assert_non_null(world);
+        world->seed = round;
+        struct assembly_fixture fixture;
+        struct span bytes[ARRAY_SIZE(counts)];
+        struct error error;
+        fixture_start(&fixture);
+        fixture.units_per_shard = 1;
+        make_world(world, &fixture);
+        for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+            fixture.thread_count = counts[i];
+            if (fixture_build(&fixture, (uint64_t)64 << 20, &bytes[i], &error))
+                fail_msg("%s", error.text);
+            assert_true(span_equal(bytes[i], bytes[0]));
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+            free((void *)bytes[i].data);
+        fixture_end(&fixture);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_symbols_give_the_oracles_answers),
+        cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
     };
-    return cmocka_run_group_tests_name("flatten_random", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("assembly_random", tests, NULL, NULL);
 }
