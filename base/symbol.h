@@ -30,8 +30,8 @@ const char *symbol_origin_name(enum symbol_origin origin);
 
 /* Stored in indexes: values are never reused. */
 enum symbol_flags {
-    /* The name is a linkage name that the demangler renders within its limits (set by whoever tried
-     * it; see symbolizer/index/demangle.h). */
+    /* The name is a linkage name that may be demangled: it was tried and stayed within the limits,
+     * or it is plainly cheap to try (see symbolizer/index/demangle.h). */
     SYMBOL_DEMANGLES = 1u << 0,
     /* A compiler-made wrapper that the language's own stack traces hide. */
     SYMBOL_WRAPPER = 1u << 1,

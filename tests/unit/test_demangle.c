@@ -181,6 +181,48 @@ static void a_name_that_doubles_empty_packs_is_left(void **state) {
     buffer_clear(&name);
 }
 
+/* Names that grow by doubling stop being cheap before they stop being affordable. */
+static void what_doubles_often_is_not_cheap(void **state) {
+    (void)state;
+    static const char *const heads[] = {"_Z1f", "_Z1fDp"};
+    for (size_t i = 0; i <= ARRAY_SIZE(heads); i++) {
+        unsigned cheap = 0;
+        for (unsigned levels = 1; levels < 40; levels++) {
+            struct buffer name = {0};
+            struct buffer text = {0};
+            if (i < ARRAY_SIZE(heads))
+                buffer_append_cstr(&name, heads[i]);
+            if (i < ARRAY_SIZE(heads))
+                append_doubling_type(&name, levels);
+            else
+                append_empty_packs(&name, levels);
+            bool is_cheap = demangle_is_cheap(buffer_span(&name));
+            cheap += is_cheap;
+            assert_true(!is_cheap || demangle(buffer_span(&name), &text));
+            buffer_clear(&name);
+            buffer_clear(&text);
+        }
+        assert_in_range(cheap, 1, 8);
+    }
+}
+
+static void plain_functions_are_cheap(void **state) {
+    (void)state;
+    static const char *const cheap[] = {"_Z3foov",
+                                        "_ZN3fooC1Ev",
+                                        "_ZNK1a1bEv",
+                                        "_ZL3foov",
+                                        "_ZNSt6vectorIiSaIiEE12emplace_backIJiEEERiDpOT_",
+                                        "_ZN4core3fmt17h0123456789abcdefE"};
+    for (size_t i = 0; i < ARRAY_SIZE(cheap); i++)
+        assert_true(demangle_is_cheap(span_cstr(cheap[i])));
+    static const char *const others[] = {"",          "_Z",     "_Z1", "foo", "_Znonsense_",
+                                         "_RNvC1a1b", "ZN1a1bE"};
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        assert_false(demangle_is_cheap(span_cstr(others[i])));
+    assert_false(demangle_is_cheap(span_of("_Z3f\0ov", 7)));
+}
+
 static void rust_back_references_that_double_are_left(void **state) {
     (void)state;
     struct buffer name = {0};
@@ -324,6 +366,8 @@ int main(void) {
         cmocka_unit_test(a_name_that_doubles_its_output_is_left),
         cmocka_unit_test(a_name_that_doubles_a_search_without_output_is_left),
         cmocka_unit_test(a_name_that_doubles_empty_packs_is_left),
+        cmocka_unit_test(what_doubles_often_is_not_cheap),
+        cmocka_unit_test(plain_functions_are_cheap),
         cmocka_unit_test(rust_back_references_that_double_are_left),
         cmocka_unit_test(a_rust_binder_of_many_lifetimes_is_left),
         cmocka_unit_test(a_rust_back_reference_leads_backwards),
