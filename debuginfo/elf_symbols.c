@@ -189,14 +189,13 @@ static uint64_t placed_value(const struct elf_symbol_table *table, uint32_t entr
                                                    : symbol->value;
 }
 
-/* The entry at the cursor but for its name. */
-static bool read_fields(struct elf_symbol_table *table, struct elf_symbol *ret_symbol,
-                        uint32_t *ret_name_offset) {
+/* The entry at the cursor as it is stored, in its place. */
+static bool read_fields(struct elf_symbol_table *table, struct elf_symbol *ret_symbol) {
     struct cursor *cursor = &table->cursor;
     bool is_64 = elf_file_header(table->file)->is_64;
     struct elf_symbol symbol = {0};
     uint32_t entry = (uint32_t)(cursor_offset(cursor) / entry_size(table->file));
-    *ret_name_offset = cursor_u32(cursor);
+    symbol.name_offset = cursor_u32(cursor);
     if (!is_64) {
         symbol.value = cursor_u32(cursor);
         symbol.size = cursor_u32(cursor);
@@ -217,23 +216,33 @@ static bool read_fields(struct elf_symbol_table *table, struct elf_symbol *ret_s
     return true;
 }
 
-bool elf_symbol_table_next(struct elf_symbol_table *table, struct elf_symbol *ret_symbol) {
+bool elf_symbol_table_next_unnamed(struct elf_symbol_table *table, struct elf_symbol *ret_symbol) {
     struct elf_symbol symbol;
-    uint32_t name_offset;
-    if (table->names_exhausted || !read_fields(table, &symbol, &name_offset))
+    if (table->names_exhausted || !read_fields(table, &symbol))
         return false;
     if (is_function(symbol.type))
         symbol.value = code_address(table, symbol.value);
-    symbol.name = name_at(table, name_offset);
+    *ret_symbol = symbol;
+    return true;
+}
+
+void elf_symbol_table_read_name(struct elf_symbol_table *table, struct elf_symbol *symbol) {
+    symbol->name = name_at(table, symbol->name_offset);
+}
+
+bool elf_symbol_table_next(struct elf_symbol_table *table, struct elf_symbol *ret_symbol) {
+    struct elf_symbol symbol;
+    if (!elf_symbol_table_next_unnamed(table, &symbol))
+        return false;
+    elf_symbol_table_read_name(table, &symbol);
     *ret_symbol = symbol;
     return true;
 }
 
 bool elf_symbol_table_value(struct elf_symbol_table *table, uint32_t index, uint64_t *ret_value) {
     struct elf_symbol symbol;
-    uint32_t ignored;
     elf_symbol_table_seek(table, index);
-    if (!read_fields(table, &symbol, &ignored))
+    if (!read_fields(table, &symbol))
         return false;
     bool is_thumb = elf_file_header(table->file)->machine == EM_ARM && is_function(symbol.type);
     uint64_t value = is_thumb ? symbol.value & ~(uint64_t)1 : symbol.value;
@@ -265,5 +274,5 @@ bool elf_symbol_is_code(const struct elf_file *file, const struct elf_symbol *sy
     if (symbol->section == SHN_UNDEF || symbol->section == SHN_ABS || symbol->section == SHN_COMMON)
         return false;
     return symbol->name.size > 0 && !is_mapping_symbol(symbol) && !is_label(symbol->name) &&
-           elf_file_is_executable(file, symbol->value);
+           symbol->value != UINT64_MAX && elf_file_is_executable(file, symbol->value);
 }

@@ -14,6 +14,7 @@ struct elf_symbol {
     uint8_t binding;  /* STB_* */
     uint8_t type;     /* STT_* */
     uint16_t section; /* SHN_* or an index; SHN_XINDEX is some section */
+    uint32_t name_offset;
 };
 
 struct elf_symbol_table {
@@ -55,6 +56,10 @@ void elf_symbol_table_seek(struct elf_symbol_table *table, uint32_t index);
  * ARM functions is cleared, a function descriptor in .opd is followed. False at the end.
  */
 bool elf_symbol_table_next(struct elf_symbol_table *table, struct elf_symbol *ret_symbol);
+
+/* The same in two steps: names lie far away, and most are of no interest. */
+bool elf_symbol_table_next_unnamed(struct elf_symbol_table *table, struct elf_symbol *ret_symbol);
+void elf_symbol_table_read_name(struct elf_symbol_table *table, struct elf_symbol *symbol);
 
 /* "name@VERSION" and "name@@VERSION" are the linker's spelling, not the function's name. */
 struct span elf_symbol_name_without_version(struct span name);

@@ -1,19 +1,10 @@
-#include "debuginfo/symbol_candidates.h"
+#include "debuginfo/symbol_candidates_internal.h"
 
 #include "debuginfo/elf_minidebug.h"
-#include "debuginfo/elf_symbols.h"
 #include "debuginfo/frame_table.h"
 
-/* The tables of one file, the better ones first. */
-enum symbol_table {
-    TABLE_SYMTAB,
-    TABLE_MINIDEBUG, /* the .symtab in .gnu_debugdata */
-    TABLE_DYNSYM,
-    TABLE_COUNT,
-};
-
 static enum symbol_origin origin_of(enum symbol_table table) {
-    return table == TABLE_DYNSYM ? SYMBOL_ORIGIN_DYNSYM : SYMBOL_ORIGIN_SYMTAB;
+    return table == SYMBOL_TABLE_DYNSYM ? SYMBOL_ORIGIN_DYNSYM : SYMBOL_ORIGIN_SYMTAB;
 }
 
 /* --- collecting --------------------------------------------------------------------------------
@@ -68,11 +59,11 @@ enum err symbol_candidates_add(struct symbol_candidates *list,
     return ERR_OK;
 }
 
-static enum err add_symbol(struct symbol_candidates *list, const struct elf_symbol *symbol,
-                           enum symbol_table table, struct error *error) {
+struct symbol_candidate symbol_candidate_of(const struct elf_symbol *symbol,
+                                            enum symbol_table table) {
     uint64_t end = symbol->size > UINT64_MAX - symbol->value ? UINT64_MAX
                                                              : symbol->value + symbol->size;
-    struct symbol_candidate candidate = {
+    return (struct symbol_candidate){
         .name = elf_symbol_name_without_version(symbol->name),
         .begin = symbol->value,
         .end = end, /* of a sizeless one: still its begin, see settle_ends */
@@ -80,7 +71,6 @@ static enum err add_symbol(struct symbol_candidates *list, const struct elf_symb
         .rank = rank_of(symbol, table),
         .origin = origin_of(table),
     };
-    return symbol_candidates_add(list, &candidate, error);
 }
 
 void symbol_candidates_note(struct symbol_candidates *list, const struct error *error) {
@@ -92,9 +82,10 @@ static enum err collect_entries(struct symbol_candidates *list, struct elf_symbo
                                 enum symbol_table table, struct error *error) {
     struct elf_symbol symbol;
     while (elf_symbol_table_next(entries, &symbol)) {
-        if (!elf_symbol_is_code(list->file, &symbol) || symbol.value == UINT64_MAX)
+        if (!elf_symbol_is_code(list->file, &symbol))
             continue;
-        enum err err = add_symbol(list, &symbol, table, error);
+        struct symbol_candidate candidate = symbol_candidate_of(&symbol, table);
+        enum err err = symbol_candidates_add(list, &candidate, error);
         if (err)
             return err;
     }
@@ -107,15 +98,15 @@ static enum err collect_entries(struct symbol_candidates *list, struct elf_symbo
     return ERR_OK;
 }
 
-static enum err open_table(struct elf_file *file, enum symbol_table table,
+enum err symbol_table_open(struct elf_file *file, enum symbol_table table,
                            struct elf_symbol_table *ret_entries, struct error *error) {
-    if (table == TABLE_MINIDEBUG) {
+    if (table == SYMBOL_TABLE_MINIDEBUG) {
         enum err err = elf_file_minidebug(file, &file, error);
         if (err)
             return err;
     }
-    return elf_symbol_table_open(file, table == TABLE_DYNSYM ? SHT_DYNSYM : SHT_SYMTAB, ret_entries,
-                                 error);
+    return elf_symbol_table_open(file, table == SYMBOL_TABLE_DYNSYM ? SHT_DYNSYM : SHT_SYMTAB,
+                                 ret_entries, error);
 }
 
 /* A table that cannot be read is damage, not a failure: the others may do. */
@@ -123,7 +114,7 @@ static enum err collect(struct symbol_candidates *list, struct elf_file *file,
                         enum symbol_table table, struct error *error) {
     struct elf_symbol_table entries;
     struct error reason;
-    enum err err = open_table(file, table, &entries, &reason);
+    enum err err = symbol_table_open(file, table, &entries, &reason);
     if (err == ERR_NO_MEMORY) {
         *error = reason;
         return err;
@@ -247,7 +238,7 @@ enum err symbol_candidates_read(struct symbol_candidates *list, struct elf_file 
                                 struct error *error) {
     enum err err = ERR_OK;
     list->file = file;
-    for (int table = 0; !err && table < TABLE_COUNT; table++)
+    for (int table = 0; !err && table < SYMBOL_TABLE_COUNT; table++)
         err = collect(list, file, (enum symbol_table)table, error);
     return err ? err : settle_ends(list, file, error);
 }

@@ -38,10 +38,7 @@ static int compare_names(struct span a, struct span b) {
     return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-/* By address, and at one address from the weakest to the best: the later one covers the earlier. */
-static int compare_candidates(const void *left, const void *right) {
-    const struct symbol_candidate *a = left;
-    const struct symbol_candidate *b = right;
+int symbol_candidate_compare(const struct symbol_candidate *a, const struct symbol_candidate *b) {
     if (a->begin != b->begin)
         return a->begin < b->begin ? -1 : 1;
     if (a->rank != b->rank)
@@ -50,6 +47,10 @@ static int compare_candidates(const void *left, const void *right) {
     if (order)
         return order;
     return (a->end > b->end) - (a->end < b->end);
+}
+
+static int compare_candidates(const void *left, const void *right) {
+    return symbol_candidate_compare(left, right);
 }
 
 /* The intervals open at the sweep's position; the top one answers. */

@@ -28,6 +28,10 @@ struct symbol_candidate {
     enum symbol_origin origin;
 };
 
+/* By address, and at one address from the weakest to the best: among functions with a size that
+ * cover an address the last one answers. */
+int symbol_candidate_compare(const struct symbol_candidate *a, const struct symbol_candidate *b);
+
 struct symbol_winner {
     uint64_t begin;
     uint64_t end;

@@ -6,6 +6,10 @@
 #include "debuginfo/elf_plt.h"
 #include "debuginfo/elf_symbols.h"
 #include "debuginfo/symbol_candidates.h"
+#include "debuginfo/symbol_scan.h"
+
+/* So many single questions are answered by going over the tables; then it pays to sort them. */
+#define SCAN_COUNT_MAX 8
 
 /* Stubs' names are made here; real ones take some hundred KiB. */
 #define STUB_NAMES_SIZE_MAX ((size_t)64 << 20)
@@ -13,6 +17,8 @@
 struct symtab_source {
     struct symbol_source base;
     struct elf_file *file;
+    unsigned scan_count;
+    bool is_collected; /* what follows is there */
     struct symbol_candidates candidates;
     struct symbol_winner *winners;
     size_t winner_count;
@@ -33,6 +39,20 @@ static enum err choose_winners(struct symtab_source *source, struct error *error
     free(source->winners);
     source->winners = winners;
     source->winner_count = count;
+    return ERR_OK;
+}
+
+static enum err need_winners(struct symtab_source *source, struct error *error) {
+    if (source->is_collected)
+        return ERR_OK;
+    enum err err = symbol_candidates_read(&source->candidates, source->file, error);
+    if (!err)
+        err = choose_winners(source, error);
+    if (err) {
+        symbol_candidates_clear(&source->candidates);
+        return err;
+    }
+    source->is_collected = true;
     return ERR_OK;
 }
 
@@ -94,10 +114,11 @@ static enum err add_all_stubs(struct symtab_source *source, const struct elf_plt
 
 /* Reading all relocations is for those who ask about stubs. What answers elsewhere stays. */
 static enum err need_stubs(struct symtab_source *source, struct error *error) {
-    if (source->stub_names)
-        return ERR_OK;
+    enum err err = need_winners(source, error);
+    if (err || source->stub_names)
+        return err;
     CLEANUP(elf_plt_clear) struct elf_plt plt = {0};
-    enum err err = elf_plt_read(source->file, &plt, error);
+    err = elf_plt_read(source->file, &plt, error);
     if (err)
         return err;
     source->stub_names = arena_new(STUB_NAMES_SIZE_MAX);
@@ -148,19 +169,8 @@ static const struct symbol_winner *winner_at(const struct symtab_source *source,
     return found ? &source->winners[low] : NULL;
 }
 
-static enum err resolve_symbol(struct symbol_source *base, uint64_t pc, struct frame_list *frames,
-                               struct error *error) {
-    struct symtab_source *source = symtab_source_of(base);
-    frames->count = 0;
-    if (!source->stub_names && elf_plt_may_cover(source->file, pc)) {
-        enum err err = need_stubs(source, error);
-        if (err)
-            return err;
-    }
-    const struct symbol_winner *winner = winner_at(source, pc);
-    if (!winner)
-        return ERR_OK;
-    const struct symbol_candidate *candidate = &source->candidates.items[winner->candidate];
+static enum err add_frame(const struct symbol_candidate *candidate, struct frame_list *frames,
+                          struct error *error) {
     return frame_list_add(frames,
                           &(struct symbol_frame){.name = candidate->name,
                                                  .entry_pc = candidate->begin,
@@ -168,6 +178,39 @@ static enum err resolve_symbol(struct symbol_source *base, uint64_t pc, struct f
                                                  .origin = candidate->origin},
                           error);
 }
+
+/* False when it takes all symbols to answer. */
+static bool may_scan(struct symtab_source *source) {
+    return !source->is_collected && source->scan_count++ < SCAN_COUNT_MAX;
+}
+
+static enum err resolve_by_table(struct symtab_source *source, uint64_t pc,
+                                 struct frame_list *frames, struct error *error) {
+    bool needs_stubs = !source->stub_names && elf_plt_may_cover(source->file, pc);
+    enum err err = needs_stubs ? need_stubs(source, error) : need_winners(source, error);
+    if (err)
+        return err;
+    const struct symbol_winner *winner = winner_at(source, pc);
+    return winner ? add_frame(&source->candidates.items[winner->candidate], frames, error) : ERR_OK;
+}
+
+static enum err resolve_symbol(struct symbol_source *base, uint64_t pc, struct frame_list *frames,
+                               struct error *error) {
+    struct symtab_source *source = symtab_source_of(base);
+    frames->count = 0;
+    if (!may_scan(source) || elf_plt_may_cover(source->file, pc))
+        return resolve_by_table(source, pc, frames, error);
+    struct symbol_candidate candidate;
+    enum symbol_scan result = SYMBOL_SCAN_UNDECIDED;
+    enum err err = symbol_scan(source->file, pc, &result, &candidate, error);
+    if (err || result == SYMBOL_SCAN_NOTHING)
+        return err;
+    return result == SYMBOL_SCAN_FOUND ? add_frame(&candidate, frames, error)
+                                       : resolve_by_table(source, pc, frames, error);
+}
+
+/* --- names -------------------------------------------------------------------------------------
+ */
 
 /* Candidates are sorted by address, and at one address from the weakest to the best. */
 static size_t first_above(const struct symbol_candidates *candidates, uint64_t pc) {
@@ -183,10 +226,8 @@ static size_t first_above(const struct symbol_candidates *candidates, uint64_t p
     return low;
 }
 
-size_t symtab_source_names(const struct symbol_source *base, uint64_t pc,
-                           struct span ret_names[static SYMTAB_NAMES_MAX]) {
-    const struct symbol_candidates *candidates =
-        &symtab_source_of((struct symbol_source *)base)->candidates;
+static size_t names_in_table(const struct symbol_candidates *candidates, uint64_t pc,
+                             struct span ret_names[static SYMTAB_NAMES_MAX]) {
     size_t count = 0;
     for (size_t i = first_above(candidates, pc); i > 0 && count < SYMTAB_NAMES_MAX; i--) {
         const struct symbol_candidate *candidate = &candidates->items[i - 1];
@@ -196,6 +237,34 @@ size_t symtab_source_names(const struct symbol_source *base, uint64_t pc,
             ret_names[count++] = candidate->name;
     }
     return count;
+}
+
+/* False when there are more than there is room for: only the table knows the best of them. */
+static bool names_by_scan(struct symtab_source *source, uint64_t pc,
+                          struct span ret_names[static SYMTAB_NAMES_MAX], size_t *ret_count,
+                          enum err *ret_err, struct error *error) {
+    struct symbol_candidate found[SYMTAB_NAMES_MAX];
+    size_t count = 0;
+    *ret_err = symbol_scan_names(source->file, pc, found, SYMTAB_NAMES_MAX, &count, error);
+    if (*ret_err || count > SYMTAB_NAMES_MAX)
+        return *ret_err != ERR_OK;
+    for (size_t i = 0; i < count; i++)
+        ret_names[i] = found[i].name;
+    *ret_count = count;
+    return true;
+}
+
+enum err symtab_source_names(struct symbol_source *base, uint64_t pc,
+                             struct span ret_names[static SYMTAB_NAMES_MAX], size_t *ret_count,
+                             struct error *error) {
+    struct symtab_source *source = symtab_source_of(base);
+    enum err err = ERR_OK;
+    if (may_scan(source) && names_by_scan(source, pc, ret_names, ret_count, &err, error))
+        return err;
+    err = need_winners(source, error);
+    if (!err)
+        *ret_count = names_in_table(&source->candidates, pc, ret_names);
+    return err;
 }
 
 static void free_source(struct symbol_source *base) {
@@ -219,12 +288,6 @@ enum err symtab_source_new(struct elf_file *file, struct symbol_source **ret_sou
         return error_set(error, ERR_NO_MEMORY, "no memory for symbols");
     source->base.ops = &symtab_source_ops;
     source->file = file;
-    CLEANUP(cleanup_symbol_source) struct symbol_source *base = &source->base;
-    enum err err = symbol_candidates_read(&source->candidates, file, error);
-    if (!err)
-        err = choose_winners(source, error);
-    if (err)
-        return err;
-    *ret_source = TAKE(base);
+    *ret_source = &source->base;
     return ERR_OK;
 }

@@ -21,10 +21,17 @@
 /*
  * All names of code that begins at pc, the better ones first, with the one that answers there among
  * them if it begins there; stubs are left out. At most SYMTAB_NAMES_MAX; they belong to the source.
+ * ERR_NO_MEMORY, ERR_LIMIT. Once something was pushed from the source, any number of threads may
+ * ask.
  */
-size_t symtab_source_names(const struct symbol_source *source, uint64_t pc,
-                           struct span ret_names[static SYMTAB_NAMES_MAX]);
+enum err symtab_source_names(struct symbol_source *source, uint64_t pc,
+                             struct span ret_names[static SYMTAB_NAMES_MAX], size_t *ret_count,
+                             struct error *error);
 
-/* The file must outlive the source. A file without symbols gives an empty source. */
+/*
+ * The file must outlive the source. Nothing is read before it is needed: a few single questions are
+ * answered by going over the tables, and what is pushed or asked often by a sorted table. A file
+ * without symbols gives an empty source. ERR_NO_MEMORY.
+ */
 enum err symtab_source_new(struct elf_file *file, struct symbol_source **ret_source,
                            struct error *error);

@@ -43,9 +43,10 @@ void object_inputs_extents(const struct object_inputs *inputs, const struct pc_r
 
 /*
  * The symbol that begins where a function is entered and agrees with DWARF's name for it
- * (outer_name.h), of the first file that has one; false, and *ret_name as it was, when that name is
- * to stay. The name lives as long as the files. Any number of threads may ask at once, but not
- * while a symbol source is asked for something else.
+ * (outer_name.h), of the first file that has one; *ret_name stays as it was when that name is to
+ * stay. The name lives as long as the symbol sources, which were pushed from before or are asked by
+ * one thread. ERR_NO_MEMORY, ERR_LIMIT.
  */
-bool object_inputs_outer_name(const struct object_inputs *inputs, const struct outer_name *dwarf,
-                              uint64_t entry_pc, struct span *ret_name);
+enum err object_inputs_outer_name(const struct object_inputs *inputs,
+                                  const struct outer_name *dwarf, uint64_t entry_pc,
+                                  struct span *ret_name, struct error *error);

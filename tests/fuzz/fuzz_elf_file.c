@@ -13,6 +13,9 @@
 
 #define INFLATED_SIZE_MAX ((uint64_t)64 << 20)
 
+/* Symbols that are asked for one by one, each of a source of its own. */
+#define FRESH_COUNT_MAX 50
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Reads the first and last bytes, for a sanitizer to see whether they are there. */
@@ -80,10 +83,11 @@ static void check_frames(struct elf_file *file) {
 struct check_sink {
     struct symbol_sink base;
     struct symbol_source *source;
-    struct symbol_source *fresh; /* nothing was pushed from this one */
-    const struct elf_file *file;
+    struct elf_file *file;
     uint64_t last_end;
+    unsigned count;
     bool has_symbol; /* besides stubs, which imported names call */
+    bool is_damaged;
 };
 
 static void check_resolve(struct symbol_source *source, const struct sink_symbol *symbol,
@@ -95,6 +99,16 @@ static void check_resolve(struct symbol_source *source, const struct sink_symbol
     assert(span_equal(frames.frames[0].name, symbol->name));
     assert(frames.frames[0].entry_pc == symbol->entry_pc);
     frame_list_clear(&frames);
+}
+
+/* A source that nothing was pushed from goes over the tables. */
+static void check_fresh(struct elf_file *file, const struct sink_symbol *symbol) {
+    CLEANUP(cleanup_symbol_source) struct symbol_source *fresh = NULL;
+    struct error error;
+    enum err err = symtab_source_new(file, &fresh, &error);
+    assert(err == ERR_OK);
+    check_resolve(fresh, symbol, symbol->begin);
+    check_resolve(fresh, symbol, symbol->end - 1);
 }
 
 static enum err take_symbol(struct symbol_sink *base, const struct sink_symbol *symbol,
@@ -109,25 +123,24 @@ static enum err take_symbol(struct symbol_sink *base, const struct sink_symbol *
     const char *suffix = symbol->name.data + symbol->name.size - strlen("@plt");
     sink->has_symbol |= symbol->name.size < 5 || memcmp(suffix, "@plt", 4) != 0;
     check_resolve(sink->source, symbol, symbol->begin);
-    check_resolve(sink->fresh, symbol, symbol->end - 1);
+    check_resolve(sink->source, symbol, symbol->end - 1);
+    if (sink->count++ < FRESH_COUNT_MAX && !sink->is_damaged)
+        check_fresh(sink->file, symbol);
     return ERR_OK;
 }
 
 static void take_damage(struct symbol_sink *base, const char *what) {
-    (void)base;
     assert(what[0]);
+    ((struct check_sink *)base)->is_damaged = true;
 }
 
 static void check_symbols(struct elf_file *file, const struct elf_contents *contents) {
     static const struct symbol_sink_ops ops = {.symbol = take_symbol, .damage = take_damage};
     CLEANUP(cleanup_symbol_source) struct symbol_source *source = NULL;
-    CLEANUP(cleanup_symbol_source) struct symbol_source *fresh = NULL;
     struct error error = {0};
     enum err err = symtab_source_new(file, &source, &error);
     assert(err == ERR_OK);
-    err = symtab_source_new(file, &fresh, &error);
-    assert(err == ERR_OK);
-    struct check_sink sink = {.base.ops = &ops, .source = source, .fresh = fresh, .file = file};
+    struct check_sink sink = {.base.ops = &ops, .source = source, .file = file};
     err = source->ops->push(source, &sink.base, &error);
     assert(err == ERR_OK);
     assert(sink.has_symbol <= (contents->has_symtab || contents->has_dynsym));
