@@ -137,6 +137,15 @@ $(BUILD)/drivers/%: $(BUILD)/obj/tests/drivers/%.o $(TEST_SUPPORT) $(call librar
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(TEST_SUPPORT) -Wl,--start-group \
 		$(call libraries,$(MODULES)) -Wl,--end-group $(ALL_LIBS) -lcmocka
 
+# A program that only bench/run starts: how fast a part of ours is by itself.
+BENCH_DRIVERS := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
+
+$(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(call libraries,symbolizer/index base)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(call libraries,symbolizer/index base) \
+		-Wl,--end-group -liberty -lz -lnettle
+
 # A fuzz target as a plain program: it runs its function over the files it is given.
 $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o $(TEST_SUPPORT) \
 		$(call libraries,$(MODULES))
@@ -168,7 +177,7 @@ deps: ## install the Debian packages that are missing (apt; root or sudo)
 demo: deps all ## start the service, upload a real binary, resolve real addresses
 	$(Q)BUILD=$(abspath $(BUILD)) scripts/demo
 
-bench: deps all ## ours beside the peers, with the ratios
+bench: deps all $(BENCH_DRIVERS) ## ours beside the peers, with the ratios
 	$(Q)BUILD=$(abspath $(BUILD)) bench/run
 
 lint: ## include directions, formatting, clang-tidy

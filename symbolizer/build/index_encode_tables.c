@@ -111,15 +111,10 @@ static void plan_scopes(const struct index_encoder *encoder, uint32_t first, uin
     plan_calls(plan);
 }
 
-#define ENTRY_BASE_BITS 64
-#define ENTRY_WIDTH_BITS 7
-
 static void put_entries(const struct scope_plan *plan, struct bit_writer *bits) {
     if (plan->entry_mask == 0)
         return;
     unsigned width = plan_width(&plan->entries);
-    bit_writer_put(bits, plan->entries.lowest, ENTRY_BASE_BITS);
-    bit_writer_put(bits, width, ENTRY_WIDTH_BITS);
     for (uint32_t i = 0; i < plan->count; i++) {
         if (plan->rows[i].scope->has_entry_pc)
             bit_writer_put(bits, plan->rows[i].scope->entry_pc - plan->entries.lowest, width);
@@ -158,6 +153,8 @@ static enum err encode_scope_block(struct index_encoder *encoder, uint32_t first
     plan_scopes(encoder, first, end, &plan);
     struct format_scope_block header = {
         .entry_mask = htole64(plan.entry_mask),
+        .entry_base = htole64(plan.entry_mask ? plan.entries.lowest : 0),
+        .entry_bits = (uint8_t)(plan.entry_mask ? plan_width(&plan.entries) : 0),
         .function_base = htole32((uint32_t)plan.functions.lowest),
         .function_bits = (uint8_t)plan_width(&plan.functions),
         .parent_bits = (uint8_t)plan.parent_bits,

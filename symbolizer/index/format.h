@@ -72,10 +72,8 @@
  *              (the parent; none for a function's own code). A parent has a smaller number, which
  *              rules out cycles. Blocks of FORMAT_BLOCK_RECORDS scopes: struct format_scope_block,
  *              then per scope: function minus function_base, distance down to the parent (0: none),
- *              line code and column of the call in the parent's function. Then, if any bit of
- *              entry_mask is set: 64 bits of the lowest entry pc, 7 bits for a width; for each
-scope
- *              in entry_mask its entry pc minus the lowest. Then exceptions as above, without miss,
+ *              line code and column of the call in the parent's function. Then, for each scope in
+ *              entry_mask, its entry pc minus entry_base. Then exceptions as above, without miss,
  *              with 6 bits of position.
  *              All scopes inlined into one function have neighbouring numbers, whatever else lies
  *              around their code, since a block of intervals needs bits for the spread of its
@@ -112,13 +110,12 @@ it
  * bytes at 0x400000 that is readable and executable. `main` lies at [0x401000, 0x401010) and is
  * declared in a.c:3. The first eight bytes come from line 4, column 5; the others are `twice`,
  * declared in a.h:1, inlined at a.c:5 column 9, running a.h:2 column 0. A symbol `_fini` answers
- * for [0x401020, 0x401024) without a line. Tuples are rows, their fields in the order given above;
- * the scopes' rows are followed by the lowest entry pc 0x401000, width 6, and 0 and 0x20.
+ * for [0x401020, 0x401024) without a line. Tuples are rows, their fields in the order given above.
  *
  *   0000: 53 59 4d 49 4e 44 45 58                         header: magic
  *   0008: 02 00 00 00 10 00 00 00                         version 2, 16 sections
  *   0010: 7e 03 00 00 00 00 00 00                         file_size 894
- *   0018: 00 00 00 00 36 ed 74 1d                         reserved, checksum
+ *   0018: 00 00 00 00 13 e8 ab f2                         reserved, checksum
  *   0020: 01 00 00 00 e9 75 f1 e1 20 02 00 00 00 00 00 00  kind 1 summary
  *   0030: 48 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 72, count 1
  *   0040: 02 00 00 00 9a 24 df b0 68 02 00 00 00 00 00 00  kind 2 ids
@@ -133,7 +130,7 @@ it
  *   00d0: 1c 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00  size 28, count 4
  *   00e0: 07 00 00 00 79 b8 f8 99 e8 02 00 00 00 00 00 00  kind 7 scope_offsets
  *   00f0: 04 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 4, count 1
- *   0100: 08 00 00 00 96 82 52 33 f0 02 00 00 00 00 00 00  kind 8 scopes
+ *   0100: 08 00 00 00 37 48 a3 e7 f0 02 00 00 00 00 00 00  kind 8 scopes
  *   0110: 28 00 00 00 00 00 00 00 03 00 00 00 00 00 00 00  size 40, count 3
  *   0120: 09 00 00 00 79 b8 f8 99 18 03 00 00 00 00 00 00  kind 9 function_offsets
  *   0130: 04 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00  size 4, count 1
@@ -180,9 +177,10 @@ it
  *   02e8: 01 00 00 00
  *   02ec: 00 00 00 00
  *   02f0: 05 00 00 00 00 00 00 00                         entry_mask: scopes 1 and 3
- *   02f8: 01 00 00 00                                     function_base 1
- *   02fc: 02 01 03 04 00                                  bits: 2, 1, 3, 4; no exception
- *   0301: 00 74 29 00 00 04 10 00 00 00 00 80 01 00 01    (0, 0, 0, 0) (1, 1, 3, 9) (2, 0, 0, 0);
+ *   02f8: 00 10 40 00 00 00 00 00                         entry_base 0x401000
+ *   0300: 01 00 00 00                                     function_base 1
+ *   0304: 02 01 03 04 06 00                               bits: 2, 1, 3, 4; 6; no exception
+ *   030a: 00 74 29 00 00 02  (0, 0, 0, 0) (1, 1, 3, 9) (2, 0, 0, 0); 0 0x20
  *   0310: 00 00 00 00 00 00 00 00                         tail
  *   0318: 01 00 00 00
  *   031c: 00 00 00 00
@@ -323,14 +321,16 @@ _Static_assert(sizeof(struct format_interval_block) == 12,
 
 struct format_scope_block {
     uint64_t entry_mask; /* bit i: the scope at position i has an entry pc */
+    uint64_t entry_base; /* the lowest of them, or 0 */
     uint32_t function_base;
     uint8_t function_bits;
     uint8_t parent_bits;
     uint8_t line_bits;
     uint8_t column_bits;
+    uint8_t entry_bits; /* at most 64 */
     uint8_t exception_count;
 } __attribute__((packed));
-_Static_assert(sizeof(struct format_scope_block) == 17, "a scope block starts with 17 bytes");
+_Static_assert(sizeof(struct format_scope_block) == 26, "a scope block starts with 26 bytes");
 
 struct format_function_block {
     uint64_t name_base;

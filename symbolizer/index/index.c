@@ -118,7 +118,9 @@ static bool read_section(struct span bytes, enum format_section_kind kind, uint6
         .bytes = (const uint8_t *)bytes.data + *offset,
         .size = size,
         .count = count,
+        .limit = index_section_is_packed(kind) ? size - FORMAT_TAIL : size,
         .checksum = le32toh(entry.checksum),
+        .mean_size = count ? (uint32_t)(size / count) : 0,
     };
     *offset += size;
     return true;
@@ -146,14 +148,26 @@ static enum err read_sections(struct index *index, struct error *error) {
     return ERR_OK;
 }
 
-/* Whether to count bits by POPCNT and PDEP. */
-static bool processor_counts_bits(void) {
-#ifdef __x86_64__
+static bool processor_is_fast(void) {
+#ifdef BIT_FIELD_FAST
     return __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi") &&
            __builtin_cpu_supports("bmi2");
 #else
     return false;
 #endif
+}
+
+/* More stretches than open looks at: what it reads stays the same however large the file is. */
+#define STRETCHES_LOOKED_AT 16
+
+static void find_first_stretch(struct index *index) {
+    for (uint64_t i = 0; i < STRETCHES_LOOKED_AT && i < index->sections[FORMAT_STRETCHES].count;
+         i++) {
+        struct format_stretch stretch = index_stretch(index, i);
+        if (stretch.block_count > index->first.block_count &&
+            index_stretch_is_sound(index, &stretch))
+            index->first = stretch;
+    }
 }
 
 /* One piece of memory; freeing its first member frees it all. */
@@ -172,12 +186,13 @@ enum err index_open_memory(struct span bytes, struct index **ret_index, struct e
     struct index *index = &allocation->index;
     index->damage_count = &allocation->damage_count;
     index->bytes = bytes;
-    index->popcount_is_fast = processor_counts_bits();
+    index->processor_is_fast = processor_is_fast();
     err = read_sections(index, error);
     if (err) {
         index_free(index);
         return err;
     }
+    find_first_stretch(index);
     *ret_index = index;
     return ERR_OK;
 }

@@ -115,13 +115,40 @@ struct index_position {
 bool index_interval_next(const struct index *index, struct index_position *position,
                          struct pc_range *ret_range, struct index_hit *ret_hit);
 
+/* A frame whose paths are numbers: who asks for many frames meets the same paths again and again,
+ * and can keep what he made of them. */
+struct index_frame {
+    struct span name;    /* in the index, and lives as long */
+    uint64_t entry_pc;   /* valid if has_entry_pc */
+    uint32_t function;   /* a number that equal functions share */
+    uint32_t file;       /* for index_path; 0: unknown */
+    uint32_t start_file; /* likewise */
+    uint32_t line;       /* as in struct symbol_frame, like what follows */
+    uint32_t column;
+    uint32_t start_line;
+    uint32_t flags;
+    enum symbol_origin origin;
+    bool has_entry_pc;
+};
+
+/* Walks a chain as index_chain_next does, but up to `max` frames at once, which is faster, and
+ * leaves the paths where they are. Returns how many frames there were; less than `max`: no more. */
+size_t index_frames(const struct index *index, struct index_chain *chain, size_t max,
+                    struct index_frame *ret_frames);
+
+/* Room for paths, which are stored in two pieces. */
+#define INDEX_PATH_ROOM 4096
+
+/* The path of a frame's file: in the index or in `room` of INDEX_PATH_ROOM bytes. Empty for 0. */
+struct span index_path(const struct index *index, uint32_t file, char *room);
+
 /*
  * Walks a chain, leaf first. Start with a copy of a hit's; each call yields one frame and moves on;
  * false at the end. At most FRAME_COUNT_MAX frames, also in a damaged file. The spans point
  * into the index or into `scratch` and live until the next call with the same scratch.
  */
 struct index_scratch {
-    char bytes[16384]; /* room for names that are not stored in one piece */
+    char bytes[2 * INDEX_PATH_ROOM];
 };
 
 bool index_chain_next(const struct index *index, struct index_chain *chain,

@@ -1,99 +1,280 @@
-/* From a scope and a place in it to frames. */
+/*
+ * From a scope and a place in it to frames. There is a short way that takes what is ordinary, and a
+ * long one that checks all, counts damage and takes what the short one leaves.
+ */
 #include "symbolizer/index/index.h"
 #include "symbolizer/index/index_internal.h"
 
-_Static_assert(sizeof(((struct index_scratch *)0)->bytes) >= 2 * FORMAT_JOINED_PATH_MAX,
-               "the scratch holds both paths of a frame");
+_Static_assert(INDEX_PATH_ROOM >= FORMAT_JOINED_PATH_MAX, "any path that is joined fits");
 
-static struct span path_or_empty(const struct index *index, uint32_t number, char *room) {
-    struct span path;
-    if (!index_file(index, number, room, &path))
-        index_note_damage(index);
-    return path;
-}
-
-static void fill_places(const struct index *index, const struct index_chain *chain,
-                        const struct function_record *function, struct index_scratch *scratch,
-                        struct symbol_frame *frame) {
-    uint32_t file = chain->file;
-    frame->line = chain->line;
-    if (!chain->exact && chain->line != 0) {
-        file = function->file;
-        frame->line = function->line + chain->line - 1;
-    }
-    uint32_t start_file = function->attributes & FORMAT_ATTRIBUTE_NO_START_FILE ? 0
-                                                                                : function->file;
-    frame->start_line = function->attributes & FORMAT_ATTRIBUTE_NO_START_LINE ? 0 : function->line;
-    frame->file = path_or_empty(index, file, scratch->bytes);
-    frame->start_file = start_file == file ? frame->file
-                                           : path_or_empty(index, start_file,
-                                                           scratch->bytes + FORMAT_JOINED_PATH_MAX);
+/* Which file and line the chain stands at, in this function. */
+INLINED void fill_places(const struct index_chain *chain, const struct function_record *function,
+                         struct index_frame *frame) {
+    bool relative = !chain->exact && chain->line != 0;
+    uint32_t attributes = function->attributes;
+    frame->file = relative ? function->file : chain->file;
+    frame->line = relative ? function->line + chain->line - 1 : chain->line;
+    frame->start_file = attributes & FORMAT_ATTRIBUTE_NO_START_FILE ? 0 : function->file;
+    frame->start_line = attributes & FORMAT_ATTRIBUTE_NO_START_LINE ? 0 : function->line;
 }
 
 static void fill_frame(const struct index *index, const struct index_chain *chain,
-                       uint32_t function_number, struct index_scratch *scratch,
-                       struct symbol_frame *ret_frame) {
-    struct function_record function = {0};
-    *ret_frame = (struct symbol_frame){.column = chain->column};
-    if (!index_function(index, function_number, &function)) {
+                       struct index_frame *frame) {
+    struct function_record function;
+    if (!index_function(index, frame->function, &function)) {
         index_note_damage(index);
         return;
     }
-    ret_frame->name = function.name;
-    ret_frame->flags = function.attributes >> FORMAT_ATTRIBUTE_FLAGS_SHIFT;
+    frame->name = function.name;
+    frame->flags = function.attributes >> FORMAT_ATTRIBUTE_FLAGS_SHIFT;
     uint32_t origin = index_attributes_origin(function.attributes);
     if (origin <= SYMBOL_ORIGIN_DYNSYM)
-        ret_frame->origin = (enum symbol_origin)origin;
+        frame->origin = (enum symbol_origin)origin;
     else
         index_note_damage(index);
-    fill_places(index, chain, &function, scratch, ret_frame);
+    fill_places(chain, &function, frame);
 }
 
-/* The place of the call in the parent. */
-static bool call_place(const struct scope_block *block, uint32_t record,
-                       const struct scope_record *scope, struct index_chain *chain) {
-    chain->file = 0;
-    chain->line = scope->line_code;
-    chain->column = scope->column;
-    chain->exact = line_code_is_exception(scope->line_code, block->line_bits);
-    if (!chain->exact)
-        return true;
+/* Rare, and apart so that what others need stays small. */
+static __attribute__((noinline)) bool call_exception(const struct index *index, uint32_t position,
+                                                     struct index_chain *chain) {
+    struct row_block block;
     struct exception_list list;
     struct exception exception;
-    if (!exception_list_open(block->bits, block->tail_at, block->bit_count, block->exception_count,
-                             bit_length(FORMAT_BLOCK_RECORDS - 1), 0, &list) ||
-        !exception_list_find(&list, record, &exception))
+    if (!index_scope_block(index, position / FORMAT_BLOCK_RECORDS, &block) ||
+        !scope_block_exceptions(&block, &list) ||
+        !exception_list_find(&list, position % FORMAT_BLOCK_RECORDS, &exception))
         return false;
+    chain->exact = true;
     chain->file = exception.file;
     chain->line = exception.line;
     return true;
 }
 
-bool index_chain_next(const struct index *index, struct index_chain *chain,
-                      struct index_scratch *scratch, struct symbol_frame *ret_frame) {
+/* The long way. */
+static bool next_frame(const struct index *index, struct index_chain *chain,
+                       struct index_frame *ret_frame) {
+    struct row_block block;
     uint32_t number = chain->scope;
+    uint32_t position = number - 1;
     chain->scope = 0;
-    if (number == 0)
-        return false;
-    struct scope_block block;
-    if (number > index->sections[FORMAT_SCOPES].count ||
-        !index_scope_block(index, (number - 1) / FORMAT_BLOCK_RECORDS, &block)) {
+    if (position >= index->sections[FORMAT_SCOPES].count ||
+        !index_scope_block(index, position / FORMAT_BLOCK_RECORDS, &block)) {
         index_note_damage(index);
         return false;
     }
-    uint32_t record = (number - 1) % FORMAT_BLOCK_RECORDS;
+    uint32_t record = position % FORMAT_BLOCK_RECORDS;
     struct scope_record scope = scope_block_get(&block, record);
-    fill_frame(index, chain, scope.function, scratch, ret_frame);
-    ret_frame->has_entry_pc = block.entry_mask >> record & 1;
-    if (ret_frame->has_entry_pc)
-        ret_frame->entry_pc = scope_block_entry(&block, record);
+    *ret_frame = (struct index_frame){.function = scope.function, .column = chain->column};
+    fill_frame(index, chain, ret_frame);
+    if (scope_block_entry_mask(&block) >> record & 1) {
+        ret_frame->has_entry_pc = scope_block_entry(&block, record, &ret_frame->entry_pc);
+        if (!ret_frame->has_entry_pc)
+            index_note_damage(index);
+    }
     chain->depth++;
     if (scope.parent == 0)
         return true;
+    /* The place of the call in the parent. */
+    chain->file = 0;
+    chain->line = scope.line_code;
+    chain->column = scope.column;
+    chain->exact = false;
     if (scope.parent >= number || chain->depth >= FRAME_COUNT_MAX ||
-        !call_place(&block, record, &scope, chain))
+        (scope_row_is_exception(&block, &scope) && !call_exception(index, position, chain)))
         index_note_damage(index);
     else
         chain->scope = number - scope.parent;
+    return true;
+}
+
+/* --- the short way --- */
+
+/* As many frames as are walked before their functions are looked at. */
+#define QUICK_FRAMES 16
+
+/* Where a frame stood before its function was known. */
+struct quick_place {
+    uint32_t scope;
+    bool exact;
+};
+
+/* The entry pc of a scope that has one. */
+INLINED bool quick_entry(const struct index *index, const struct quick_row *row, uint32_t position,
+                         uint64_t mask, unsigned (*count)(uint64_t word), uint64_t *ret_pc) {
+    unsigned width = row->header[offsetof(struct format_scope_block, entry_bits)];
+    uint32_t records =
+        index_block_records(index->sections[FORMAT_SCOPES].count, position / FORMAT_BLOCK_RECORDS);
+    uint32_t before = count(bit_field_cut(mask, position % FORMAT_BLOCK_RECORDS));
+    uint32_t at = records * row->size + before * width;
+    if (width > 57 || (at + width) / 8 > row->left)
+        return false;
+    *ret_pc = index_load_u64(row->header + offsetof(struct format_scope_block, entry_base)) +
+              bit_field(row->bits, at, width);
+    return true;
+}
+
+/* All of the frame but what its function tells; the chain moves on. */
+INLINED bool quick_scope(const struct index *index, struct index_chain *chain,
+                         unsigned (*count)(uint64_t word), struct index_frame *ret_frame) {
+    struct quick_row row;
+    uint32_t number = chain->scope;
+    if (!quick_row(index, FORMAT_SCOPES, number - 1, sizeof(struct format_scope_block),
+                   offsetof(struct format_scope_block, function_bits), &row))
+        return false;
+    uint64_t mask = index_load_u64(row.header);
+    bool has_entry = mask >> ((number - 1) % FORMAT_BLOCK_RECORDS) & 1;
+    uint64_t entry_pc = 0;
+    if (has_entry && !quick_entry(index, &row, number - 1, mask, count, &entry_pc))
+        return false;
+    uint32_t function =
+        index_load_u32(row.header + offsetof(struct format_scope_block, function_base)) +
+        quick_take(&row);
+    uint32_t parent = quick_take(&row);
+    unsigned line_bits = row.widths & 0xff;
+    uint32_t line_code = quick_take(&row);
+    if (parent != 0 && (parent >= number || chain->depth + 1 >= FRAME_COUNT_MAX ||
+                        line_code_is_exception(line_code, line_bits)))
+        return false;
+    quick_prefetch(index, FORMAT_FUNCTIONS, function - 1);
+    ret_frame->entry_pc = entry_pc;
+    ret_frame->function = function;
+    ret_frame->file = chain->file;
+    ret_frame->line = chain->line;
+    ret_frame->column = chain->column;
+    ret_frame->has_entry_pc = has_entry;
+    chain->scope = parent ? number - parent : 0;
+    chain->file = 0;
+    chain->line = line_code;
+    chain->column = quick_take(&row);
+    chain->depth++;
+    chain->exact = false;
+    return true;
+}
+
+INLINED bool quick_function(const struct index *index, bool exact, struct index_frame *frame) {
+    struct quick_row row;
+    uint32_t position = frame->function - 1;
+    if (!quick_row(index, FORMAT_FUNCTIONS, position, sizeof(struct format_function_block),
+                   offsetof(struct format_function_block, end_bits), &row))
+        return false;
+    uint64_t begin = 0;
+    if (position % FORMAT_BLOCK_RECORDS != 0)
+        begin = bit_field(row.bits, row.at - row.size, row.widths & 0xff);
+    uint64_t end = bit_field_cut(row.row, row.widths & 0xff);
+    quick_take(&row);
+    uint32_t file = index_load_u32(row.header + offsetof(struct format_function_block, file_base)) +
+                    quick_take(&row);
+    uint32_t line = quick_take(&row);
+    uint32_t attributes =
+        index_load_u32(row.header + offsetof(struct format_function_block, attribute_base)) +
+        quick_take(&row);
+    uint32_t origin = index_attributes_origin(attributes);
+    if (!index_section_span(index, FORMAT_NAME_BYTES, index_load_u64(row.header), begin, end,
+                            &frame->name) ||
+        origin > SYMBOL_ORIGIN_DYNSYM)
+        return false;
+    frame->start_file = attributes & FORMAT_ATTRIBUTE_NO_START_FILE ? 0 : file;
+    frame->start_line = attributes & FORMAT_ATTRIBUTE_NO_START_LINE ? 0 : line;
+    frame->flags = attributes >> FORMAT_ATTRIBUTE_FLAGS_SHIFT;
+    frame->origin = (enum symbol_origin)origin;
+    if (!exact && frame->line != 0) {
+        frame->file = file;
+        frame->line += line - 1;
+    }
+    return true;
+}
+
+/* Up to QUICK_FRAMES frames: first all scopes, while the functions are on their way to the cache.
+ * What is out of the ordinary ends it, with *chain at it. */
+INLINED size_t quick_frames(const struct index *index, struct index_chain *chain, size_t max,
+                            unsigned (*count)(uint64_t word), struct index_frame *frames) {
+    struct quick_place places[QUICK_FRAMES];
+    size_t scopes = 0;
+    uint16_t depth = chain->depth;
+    if (max > QUICK_FRAMES)
+        max = QUICK_FRAMES;
+    for (; scopes < max && chain->scope != 0; scopes++) {
+        places[scopes] = (struct quick_place){chain->scope, chain->exact};
+        if (!quick_scope(index, chain, count, &frames[scopes]))
+            break;
+    }
+    for (size_t i = 0; i < scopes; i++) {
+        if (quick_function(index, places[i].exact, &frames[i]))
+            continue;
+        *chain = (struct index_chain){
+            .scope = places[i].scope,
+            .line = frames[i].line,
+            .file = frames[i].file,
+            .column = frames[i].column,
+            .depth = (uint16_t)(depth + i),
+            .exact = places[i].exact,
+        };
+        return i;
+    }
+    return scopes;
+}
+
+#ifdef BIT_FIELD_FAST
+BIT_FIELD_FAST INLINED unsigned count_fast(uint64_t word) {
+    return (unsigned)__builtin_popcountll(word);
+}
+
+BIT_FIELD_FAST static size_t quick_frames_fast(const struct index *index, struct index_chain *chain,
+                                               size_t max, struct index_frame *frames) {
+    return quick_frames(index, chain, max, count_fast, frames);
+}
+#endif
+
+static size_t quick_frames_any(const struct index *index, struct index_chain *chain, size_t max,
+                               struct index_frame *frames) {
+#ifdef BIT_FIELD_FAST
+    if (index->processor_is_fast)
+        return quick_frames_fast(index, chain, max, frames);
+#endif
+    return quick_frames(index, chain, max, bit_count_portably, frames);
+}
+
+size_t index_frames(const struct index *index, struct index_chain *chain, size_t max,
+                    struct index_frame *ret_frames) {
+    size_t count = 0;
+    while (count < max && chain->scope != 0) {
+        size_t got = quick_frames_any(index, chain, max - count, ret_frames + count);
+        if (got == 0 && !next_frame(index, chain, ret_frames + count))
+            break;
+        count += got ? got : 1;
+    }
+    return count;
+}
+
+/* --- paths --- */
+
+struct span index_path(const struct index *index, uint32_t file, char *room) {
+    struct span path;
+    if (!index_file(index, file, room, &path))
+        index_note_damage(index);
+    return path;
+}
+
+bool index_chain_next(const struct index *index, struct index_chain *chain,
+                      struct index_scratch *scratch, struct symbol_frame *ret_frame) {
+    struct index_frame frame;
+    if (index_frames(index, chain, 1, &frame) == 0)
+        return false;
+    *ret_frame = (struct symbol_frame){
+        .name = frame.name,
+        .file = index_path(index, frame.file, scratch->bytes),
+        .entry_pc = frame.entry_pc,
+        .line = frame.line,
+        .column = frame.column,
+        .start_line = frame.start_line,
+        .flags = frame.flags,
+        .origin = frame.origin,
+        .has_entry_pc = frame.has_entry_pc,
+    };
+    ret_frame->start_file = ret_frame->file;
+    if (frame.start_file != frame.file)
+        ret_frame->start_file =
+            index_path(index, frame.start_file, scratch->bytes + INDEX_PATH_ROOM);
     return true;
 }

@@ -13,7 +13,7 @@ uint32_t interval_block_run_count(const struct interval_block *block) {
     uint32_t count = 0;
     uint32_t record = 0;
     for (; record + 64 <= block->record_count; record += 64)
-        count += (uint32_t)__builtin_popcountll(bit_field_word(block->marks + record / 8));
+        count += bit_count_portably(bit_field_word(block->marks + record / 8));
     for (; record < block->record_count; record++)
         count += interval_block_mark(block, record);
     return count;
@@ -32,9 +32,8 @@ static bool find_exception(const struct interval_block *block, uint32_t record,
            exception_list_find(&list, record, ret_exception);
 }
 
-/* What stands in an exception instead of the line code. */
-static bool exception_hit(const struct interval_block *block, uint32_t record,
-                          struct index_hit *hit) {
+bool index_exception_hit(const struct interval_block *block, uint32_t record,
+                         struct index_hit *hit) {
     struct exception exception;
     bool has_scope = hit->chain.scope != 0;
     if (!find_exception(block, record, &exception) ||
@@ -50,29 +49,11 @@ static bool exception_hit(const struct interval_block *block, uint32_t record,
 
 bool index_record_hit(const struct index *index, const struct interval_block *block,
                       uint32_t record, uint32_t run, struct index_hit *ret_hit) {
-    uint64_t scope_at = block->scopes_at + (uint64_t)run * block->scope_bits;
-    if (scope_at + block->scope_bits > block->bit_count)
+    struct index_hit hit;
+    enum record_state state = interval_block_answer(index, block, record, run, &hit);
+    if (state == RECORD_DAMAGED ||
+        (state == RECORD_EXCEPTION && !index_exception_hit(block, record, &hit)))
         return false;
-    uint32_t scope = (uint32_t)bit_field(block->bits, scope_at, block->scope_bits);
-    uint64_t at = block->rows_at + record * (block->line_bits + (uint64_t)block->column_bits);
-    uint32_t code = (uint32_t)bit_field(block->bits, at, block->line_bits);
-    struct index_hit hit = {
-        .chain = {.scope = scope ? block->scope_base + scope - 1 : 0,
-                  .line = code,
-                  .column =
-                      (uint32_t)bit_field(block->bits, at + block->line_bits, block->column_bits)},
-        .miss = code ? SYMBOL_MISS_NONE : SYMBOL_MISS_NO_LINE,
-    };
-    if (scope != 0 && hit.chain.scope - 1 >= index->sections[FORMAT_SCOPES].count)
-        return false;
-    if (line_code_is_exception(code, block->line_bits)) {
-        if (!exception_hit(block, record, &hit))
-            return false;
-    } else if (scope == 0) {
-        if (code != 0)
-            return false;
-        hit.miss = SYMBOL_MISS_NO_RANGE;
-    }
     *ret_hit = hit;
     return true;
 }

@@ -8,23 +8,9 @@ struct bit_counting {
     unsigned (*select)(uint64_t word, unsigned rank);
 };
 
-/* Each pair of functions is inlined into its own copy of the search. */
-#define INLINED static inline __attribute__((always_inline))
-
-/* "Hacker's Delight", section 5-1: sums of neighbours, then of bytes. */
-INLINED uint64_t byte_counts(uint64_t word) {
-    word -= word >> 1 & 0x5555555555555555;
-    word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
-    return (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
-}
-
-INLINED unsigned count_portably(uint64_t word) {
-    return (unsigned)(byte_counts(word) * 0x0101010101010101 >> 56);
-}
-
 /* The position of the set bit that has `rank` set bits below it; the word has more than that. */
 INLINED unsigned select_portably(uint64_t word, unsigned rank) {
-    uint64_t sums = byte_counts(word) * 0x0101010101010101;
+    uint64_t sums = bit_counts_of_bytes(word) * 0x0101010101010101;
     unsigned at = 0;
     while ((sums >> at & 0xff) <= rank)
         at += 8;
@@ -77,6 +63,17 @@ INLINED bool find_record(const struct interval_block *block, uint64_t offset,
     return true;
 }
 
+/* Apart, so that the block need not be in memory for all others. */
+static __attribute__((noinline)) bool look_up_exception(const struct index *index,
+                                                        const struct format_stretch *stretch,
+                                                        uint64_t block_number, uint32_t record,
+                                                        struct index_hit *hit) {
+    struct interval_block block;
+    return index_interval_block(index, stretch->block_first + block_number, stretch->block_shift,
+                                &block) == INTERVAL_BLOCK_GOOD &&
+           index_exception_hit(&block, record, hit);
+}
+
 INLINED struct index_hit look_up(const struct index *index, const struct format_stretch *stretch,
                                  uint64_t pc, struct bit_counting counting) {
     struct index_hit hit = {.miss = SYMBOL_MISS_NO_RANGE};
@@ -89,10 +86,19 @@ INLINED struct index_hit look_up(const struct index *index, const struct format_
     uint32_t record;
     if (state == INTERVAL_BLOCK_EMPTY)
         return hit;
-    if (state == INTERVAL_BLOCK_DAMAGED || !find_record(&block, offset, counting, &record) ||
-        !index_record_hit(index, &block, record, count_runs(&block, record, counting) - 1, &hit))
+    if (state == INTERVAL_BLOCK_DAMAGED || !find_record(&block, offset, counting, &record)) {
         index_note_damage(index);
-    return hit;
+        return hit;
+    }
+    uint32_t run = count_runs(&block, record, counting) - 1;
+    enum record_state answer = interval_block_answer(index, &block, record, run, &hit);
+    if (answer == RECORD_EXCEPTION &&
+        !look_up_exception(index, stretch, block_number, record, &hit))
+        answer = RECORD_DAMAGED;
+    if (answer != RECORD_DAMAGED)
+        return hit;
+    index_note_damage(index);
+    return (struct index_hit){.miss = SYMBOL_MISS_NO_RANGE};
 }
 
 /* The stretch that holds pc; false when none does or it is damaged. */
@@ -120,44 +126,68 @@ static bool find_stretch(const struct index *index, uint64_t pc,
     return true;
 }
 
+/* Asks for the cache lines of the block that holds pc. */
+INLINED void prefetch_block(const struct index *index, const struct format_stretch *stretch,
+                            uint64_t pc) {
+    const struct index_section *section = &index->sections[FORMAT_INTERVALS];
+    uint64_t units = (pc - stretch->base) >> stretch->unit_shift;
+    uint64_t number = stretch->block_first + (units >> stretch->block_shift);
+    uint64_t offset = units & (((uint64_t)1 << stretch->block_shift) - 1);
+    const uint8_t *offsets = index->sections[FORMAT_INTERVAL_OFFSETS].bytes;
+    uint32_t at = index_load_u32(offsets + number * sizeof(uint32_t));
+    const uint8_t *block = section->bytes + at - 1;
+    __builtin_prefetch(block);
+    __builtin_prefetch(block + 64);
+    __builtin_prefetch(block + 128 + (offset << 7 >> stretch->block_shift));
+}
+
+/* As many addresses as are looked up while their blocks come to the cache. */
+#define GROUP 16
+
 INLINED void look_up_all(const struct index *index, const uint64_t *pcs, size_t count,
                          struct index_hit *ret_hits, struct bit_counting counting) {
-    /* The addresses of a batch mostly lie in one stretch. */
-    struct format_stretch stretch = {.base = 0, .end = 0};
+    /* Addresses mostly lie in the largest stretch, else in that of the one before. */
+    struct format_stretch stretch = index->first;
     for (size_t i = 0; i < count; i++) {
+        if (count > 1 && i % GROUP == 0) {
+            for (size_t j = i; j < i + GROUP && j < count; j++) {
+                if (pcs[j] >= stretch.base && pcs[j] < stretch.end)
+                    prefetch_block(index, &stretch, pcs[j]);
+            }
+        }
         bool found = pcs[i] >= stretch.base && pcs[i] < stretch.end;
         if (!found)
             found = find_stretch(index, pcs[i], &stretch);
         ret_hits[i] = found ? look_up(index, &stretch, pcs[i], counting)
                             : (struct index_hit){.miss = SYMBOL_MISS_NO_RANGE};
+        if (count > 1)
+            quick_prefetch(index, FORMAT_SCOPES, ret_hits[i].chain.scope - 1);
     }
 }
 
-#ifdef __x86_64__
-#define FAST __attribute__((target("popcnt,bmi,bmi2")))
-
-FAST INLINED unsigned count_fast(uint64_t word) {
+#ifdef BIT_FIELD_FAST
+BIT_FIELD_FAST INLINED unsigned count_fast(uint64_t word) {
     return (unsigned)__builtin_popcountll(word);
 }
 
-FAST INLINED unsigned select_fast(uint64_t word, unsigned rank) {
+BIT_FIELD_FAST INLINED unsigned select_fast(uint64_t word, unsigned rank) {
     return (unsigned)__builtin_ctzll(__builtin_ia32_pdep_di((uint64_t)1 << rank, word));
 }
 
-FAST static void look_up_fast(const struct index *index, const uint64_t *pcs, size_t count,
-                              struct index_hit *ret_hits) {
+BIT_FIELD_FAST static void look_up_fast(const struct index *index, const uint64_t *pcs,
+                                        size_t count, struct index_hit *ret_hits) {
     look_up_all(index, pcs, count, ret_hits, (struct bit_counting){count_fast, select_fast});
 }
 #endif
 
 void index_lookup(const struct index *index, const uint64_t *pcs, size_t count,
                   struct index_hit *ret_hits) {
-#ifdef __x86_64__
-    if (index->popcount_is_fast) {
+#ifdef BIT_FIELD_FAST
+    if (index->processor_is_fast) {
         look_up_fast(index, pcs, count, ret_hits);
         return;
     }
 #endif
     look_up_all(index, pcs, count, ret_hits,
-                (struct bit_counting){count_portably, select_portably});
+                (struct bit_counting){bit_count_portably, select_portably});
 }

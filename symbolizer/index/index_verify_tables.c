@@ -22,11 +22,9 @@ static enum err verify_directories(const struct index *index, struct error *erro
 
 static enum err verify_file_block(const struct index *index, uint64_t position,
                                   struct verify_blocks *blocks, struct error *error) {
-    struct file_block block;
+    struct row_block block;
     if (!index_file_block(index, position, &block) ||
-        !verify_block_follows(
-            index, blocks, block.bits - sizeof(struct format_file_block), block.bits,
-            block.record_count * (uint64_t)(block.end_bits + block.directory_bits)))
+        !verify_block_follows(index, blocks, block.header, block.bits, row_block_end(&block)))
         return verify_damaged_at(FORMAT_FILE_OFFSETS, position, error);
     return ERR_OK;
 }
@@ -64,12 +62,9 @@ enum err verify_files(const struct index *index, struct error *error) {
 
 static enum err verify_function_block(const struct index *index, uint64_t position,
                                       struct verify_blocks *blocks, struct error *error) {
-    struct function_block block;
+    struct row_block block;
     if (!index_function_block(index, position, &block) ||
-        !verify_block_follows(index, blocks, block.bits - sizeof(struct format_function_block),
-                              block.bits,
-                              block.record_count * ((uint64_t)block.end_bits + block.file_bits +
-                                                    block.line_bits + block.attribute_bits)))
+        !verify_block_follows(index, blocks, block.header, block.bits, row_block_end(&block)))
         return verify_damaged_at(FORMAT_FUNCTION_OFFSETS, position, error);
     return ERR_OK;
 }
@@ -117,37 +112,36 @@ static bool scope_is_sound(const struct index *index, const struct scope_record 
 }
 
 /* The exceptions of a block stand for its rows that say so, in order. */
-static bool exceptions_are_sound(const struct index *index, const struct scope_block *block,
+static bool exceptions_are_sound(const struct index *index, const struct row_block *block,
                                  uint64_t *ret_end) {
-    struct exception_list list = {.at = block->tail_at};
+    struct exception_list list;
     uint32_t next = 0;
-    if (block->exception_count &&
-        !exception_list_open(block->bits, block->tail_at, block->bit_count, block->exception_count,
-                             bit_length(FORMAT_BLOCK_RECORDS - 1), 0, &list))
+    if (!scope_block_exceptions(block, &list))
         return false;
     for (uint32_t i = 0; i < block->record_count; i++) {
         struct scope_record scope = scope_block_get(block, i);
-        if (scope.parent == 0 || !line_code_is_exception(scope.line_code, block->line_bits))
+        if (scope.parent == 0 || !scope_row_is_exception(block, &scope))
             continue;
-        if (next == block->exception_count)
+        if (next == list.count)
             return false;
         struct exception exception = exception_list_get(&list, next++);
         if (exception.position != i || exception.file > index->sections[FORMAT_FILES].count)
             return false;
     }
     *ret_end = exception_list_end(&list);
-    return next == block->exception_count;
+    return next == list.count;
 }
 
 static bool scope_block_is_sound(const struct index *index, uint64_t position,
                                  struct scope_walk *walk) {
-    struct scope_block block;
+    struct row_block block;
     uint64_t end = 0;
-    if (!index_scope_block(index, position, &block) ||
-        (block.record_count < 64 && block.entry_mask >> block.record_count != 0) ||
+    if (!index_scope_block(index, position, &block))
+        return false;
+    uint64_t entry_mask = scope_block_entry_mask(&block);
+    if ((block.record_count < 64 && entry_mask >> block.record_count != 0) ||
         !exceptions_are_sound(index, &block, &end) ||
-        !verify_block_follows(index, &walk->blocks, block.bits - sizeof(struct format_scope_block),
-                              block.bits, end))
+        !verify_block_follows(index, &walk->blocks, block.header, block.bits, end))
         return false;
     for (uint32_t i = 0; i < block.record_count; i++) {
         struct scope_record scope = scope_block_get(&block, i);

@@ -100,7 +100,7 @@ static bool next_piece(const struct index *index, struct index_position *positio
 
 /* File and line told in full, so that those of different blocks can be compared. */
 static bool resolve(const struct index *index, struct index_chain *chain) {
-    struct scope_block block;
+    struct row_block block;
     struct function_record function;
     uint32_t position = chain->scope - 1;
     if (chain->exact || chain->line == 0)

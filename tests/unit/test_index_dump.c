@@ -46,7 +46,7 @@ static void the_example_dumps_as_text(void **state) {
                         "section interval_offsets offset 704 size 4 count 1 checksum 99f8b879\n"
                         "section intervals offset 712 size 28 count 4 checksum 110cf13e\n"
                         "section scope_offsets offset 744 size 4 count 1 checksum 99f8b879\n"
-                        "section scopes offset 752 size 40 count 3 checksum 33528296\n"
+                        "section scopes offset 752 size 40 count 3 checksum e7a34837\n"
                         "section function_offsets offset 792 size 4 count 1 checksum 99f8b879\n"
                         "section functions offset 800 size 33 count 3 checksum 5ca89cd1\n"
                         "section file_offsets offset 840 size 4 count 1 checksum 99f8b879\n"

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "symbolizer/index/format.h"
+#include "symbolizer/index/index_internal.h"
 #include "tests/support/index_fixture.h"
 #include "tests/support/test.h"
 
@@ -478,6 +479,39 @@ static void assert_model(const struct index *index, const struct model_interval 
     }
 }
 
+/* Whole batches, by the instructions that every processor has and by those of this one. */
+static void assert_batches(struct index *index, const struct model_interval *model) {
+    static struct index_hit hits[2][MODEL_COUNT];
+    static struct index_frame frames[2][FRAME_COUNT_MAX];
+    uint64_t pcs[MODEL_COUNT];
+    bool fast = index->processor_is_fast;
+    for (size_t i = 0; i < MODEL_COUNT; i++)
+        pcs[i] = model[i].range.begin +
+                 random_below((uint32_t)(model[i].range.end - model[i].range.begin));
+    for (unsigned way = 0; way < 2; way++) {
+        index->processor_is_fast = way && fast;
+        index_lookup(index, pcs, MODEL_COUNT, hits[way]);
+    }
+    assert_memory_equal(hits[0], hits[1], sizeof(hits[0]));
+    for (size_t i = 0; i < MODEL_COUNT; i++) {
+        assert_chain(index, hits[0][i].chain, &model[i]);
+        size_t counts[2];
+        for (unsigned way = 0; way < 2; way++) {
+            index->processor_is_fast = way && fast;
+            struct index_chain chain = hits[way][i].chain;
+            counts[way] = index_frames(index, &chain, FRAME_COUNT_MAX, frames[way]);
+            assert_int_equal(chain.scope, 0);
+        }
+        assert_int_equal(counts[0], model[i].depth);
+        assert_int_equal(counts[1], model[i].depth);
+        for (uint32_t j = 0; j < model[i].depth; j++) {
+            assert_int_equal(frames[0][j].line, model[i].lines[j]);
+            assert_int_equal(frames[1][j].line, model[i].lines[j]);
+            assert_true(span_equal(frames[0][j].name, frames[1][j].name));
+        }
+    }
+}
+
 static void assert_walk(const struct index *index, const struct model_interval *model) {
     struct index_position position = {0};
     struct index_hit hit;
@@ -517,6 +551,7 @@ static void every_address_of_a_random_index_answers_as_the_model(void **state) {
         struct span bytes = index_fixture_finish(writer, &(struct index_summary){0});
         struct index *index = open_bytes(bytes);
         assert_model(index, model);
+        assert_batches(index, model);
         assert_walk(index, model);
         assert_int_equal(index_damage_count(index), 0);
         index_free(index);
