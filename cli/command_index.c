@@ -28,6 +28,7 @@ static const char help[] =
     "in it, and `symbolize inspect OUT` shows and verifies it.\n"
     "\n"
     "  -o, --output=OUT   where to write it; an old file is replaced once the new one is whole\n"
+    "      --no-columns   leave columns out, which makes a smaller index\n"
     "      --verbose      print what the index holds\n"
     "  -h, --help         print this and exit\n"
     "\n"
@@ -35,6 +36,7 @@ static const char help[] =
 
 static const struct option flags[] = {
     {"output", required_argument, NULL, 'o'},
+    {"no-columns", no_argument, NULL, 'C'},
     {"verbose", no_argument, NULL, 'V'},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -46,6 +48,7 @@ struct request {
     size_t count;
     const char *out;
     unsigned thread_count; /* 0: one for each processor */
+    bool without_columns;
     bool verbose;
     bool wants_help;
 };
@@ -67,6 +70,8 @@ static int parse(int argument_count, char **arguments, struct request *request) 
     for (int flag; (flag = getopt_long(argument_count, arguments, ":o:h", flags, NULL)) != -1;) {
         if (flag == 'o')
             request->out = optarg;
+        else if (flag == 'C')
+            request->without_columns = true;
         else if (flag == 'V')
             request->verbose = true;
         else if (flag == 'h')
@@ -161,7 +166,8 @@ static enum err open_folder_of(const char *path, const char **ret_name, int *ret
 
 static enum err build_into(const struct request *request, const struct job_input *inputs, int fd,
                            struct build_result *ret_result, struct error *error) {
-    const struct build_limits limits = {.thread_count = request->thread_count};
+    const struct build_limits limits = {.thread_count = request->thread_count,
+                                        .without_columns = request->without_columns};
     enum err err = build_index(inputs, request->count, &limits, fd, ret_result, error);
     if (err == ERR_OK && fsync(fd) != 0)
         err = error_set_errno(error, ERR_IO, errno, "cannot write the index");

@@ -184,6 +184,8 @@ static enum err inspect_elf(int fd, struct error *error) {
 static void show_counts(const struct index_summary *summary) {
     printf("functions: %" PRIu64 "\ninlined copies: %" PRIu64 "\nline rows: %" PRIu64 "\n",
            summary->function_count, summary->inlined_count, summary->line_row_count);
+    if (summary->without_columns)
+        printf("columns: left out\n");
     printf("intervals: %" PRIu64 "\nlocations: %" PRIu64 "\ndamaged: %" PRIu64 "\n",
            summary->interval_count, summary->location_count, summary->damage_count);
     if (summary->executable_bytes == 0)

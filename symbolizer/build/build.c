@@ -126,6 +126,8 @@ enum err build_index(const struct job_input *inputs, size_t input_count,
     }
     if (err == ERR_OK)
         err = index_writer_new(size_max, &build.writer, error);
+    if (err == ERR_OK && limits->without_columns)
+        index_writer_leave_out_columns(build.writer);
     if (err == ERR_OK)
         err = collect(&build, error);
     if (err == ERR_OK)

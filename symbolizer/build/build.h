@@ -26,6 +26,7 @@ struct build_limits {
     enum dwarf_backend dwarf_backend;
     unsigned thread_count;                /* 0: one for each processor */
     struct collection_progress *progress; /* may be NULL */
+    bool without_columns;                 /* a smaller index; otherwise columns are kept */
 };
 
 struct build_result {

@@ -48,6 +48,7 @@ static enum err build(const struct job *job, struct report *report, struct error
         .index_size_max = job->size_max,
         .dwarf_backend = job->dwarf_backend,
         .thread_count = 1,
+        .without_columns = job->without_columns,
     };
     struct build_result result;
     enum err err = build_index(job->inputs, job->input_count, &limits, job->out_fd, &result, error);

@@ -35,6 +35,8 @@ static void dump_summary(const struct index *index, FILE *out) {
     fprintf(out, "machine %u\ncontents%s%s%s%s\n", summary.machine,
             summary.has_dwarf ? " dwarf" : "", summary.has_pclntab ? " pclntab" : "",
             summary.has_symtab ? " symtab" : "", summary.has_dynsym ? " dynsym" : "");
+    if (summary.without_columns)
+        fprintf(out, "columns left out\n");
     fprintf(out, "functions %" PRIu64 "\ninlined %" PRIu64 "\nline_rows %" PRIu64 "\n",
             summary.function_count, summary.inlined_count, summary.line_row_count);
     fprintf(out, "intervals %" PRIu64 "\nlocations %" PRIu64 "\ndamage %" PRIu64 "\n",

@@ -105,6 +105,8 @@ static enum err check(const struct job *job, struct error *error) {
     if (!dwarf_backend_name(job->dwarf_backend) ||
         (job->dwarf_backend != DWARF_BACKEND_NATIVE && job->operation != JOB_BUILD))
         return error_set(error, ERR_INVALID, "%s takes no --dwarf-backend", operation);
+    if (job->without_columns && job->operation != JOB_BUILD)
+        return error_set(error, ERR_INVALID, "%s takes no --columns", operation);
     return ERR_OK;
 }
 
@@ -155,6 +157,8 @@ enum err job_to_arguments(const struct job *job, const char *program,
         add(&arguments, "--size-max=%llu", (unsigned long long)job->size_max);
     if (job->dwarf_backend != DWARF_BACKEND_NATIVE)
         add(&arguments, "--dwarf-backend=%s", dwarf_backend_name(job->dwarf_backend));
+    if (job->without_columns)
+        add(&arguments, "--columns=no");
     for (size_t i = 0; i < job->input_count; i++)
         add(&arguments, "%s=%d", role_names[job->inputs[i].role], job->inputs[i].fd);
     if (arguments.failed)
@@ -213,6 +217,9 @@ static enum err parse_argument(struct job *job, const char *argument, struct err
         good = set_limit(&job->memory_max, value);
     } else if (span_equal_cstr(name, "--size-max")) {
         good = set_limit(&job->size_max, value);
+    } else if (span_equal_cstr(name, "--columns")) {
+        good = !job->without_columns && span_equal_cstr(value, "no");
+        job->without_columns = true;
     } else if (span_equal_cstr(name, "--dwarf-backend")) {
         return set_backend(job, value, error);
     } else if (span_equal_cstr(name, "--section")) {

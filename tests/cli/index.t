@@ -54,6 +54,13 @@ def check_output(tap, sample, folder, index):
     shown = symbolize("inspect", index)
     tap.ok(shown.returncode == 0 and "verified: " in shown.stdout, "inspect verifies the index",
            shown.stderr)
+    small = os.path.join(folder, "small")
+    made = symbolize("index", "--no-columns", sample.path, "-o", small)
+    shown = symbolize("inspect", small)
+    tap.ok(made.returncode == 0 and "columns: left out\n" in shown.stdout and
+           os.path.getsize(small) < os.path.getsize(index),
+           "--no-columns makes a smaller index that says so", made.stderr + shown.stdout)
+    os.unlink(small)
     with open(index, "rb") as file:
         before = file.read()
     files = sorted(os.listdir(folder))

@@ -278,6 +278,106 @@ static void a_frame_keeps_what_was_written(void **state) {
     index_writer_free(writer);
 }
 
+static void columns_can_be_left_out(void **state) {
+    (void)state;
+    struct error error;
+    struct index_writer *writer = new_writer(1 << 20);
+    index_writer_leave_out_columns(writer);
+    struct index_location location = {
+        .function = function_named(writer, "f"), .line = 7, .column = 3};
+    uint32_t number = 0;
+    for (uint64_t pc = 0x10; pc < 0x30; pc += 0x10, location.column++) {
+        assert_int_equal(index_writer_location(writer, &location, &number, &error), ERR_OK);
+        add_interval(writer, pc, pc + 0x10, number, SYMBOL_MISS_NONE);
+    }
+    struct span bytes = index_fixture_finish(writer, &(struct index_summary){0});
+    struct index *index = open_bytes(bytes);
+    struct index_summary summary;
+    index_summary_read(index, &summary);
+    assert_true(summary.without_columns);
+    /* They differ in nothing else, so they are one interval. */
+    assert_int_equal(summary.interval_count, 1);
+    struct index_chain chain = hit_at(index, 0x20).chain;
+    struct index_frame frame;
+    assert_int_equal(index_frames(index, &chain, 1, &frame), 1);
+    assert_int_equal(frame.line, 7);
+    assert_int_equal(frame.column, 0);
+    index_free(index);
+    free((void *)bytes.data);
+    index_writer_free(writer);
+}
+
+static void an_index_of_nothing_answers_nothing(void **state) {
+    (void)state;
+    struct index_writer *writer = new_writer(1 << 20);
+    struct span bytes = index_fixture_finish(writer, &(struct index_summary){0});
+    struct index *index = open_bytes(bytes);
+    assert_hit(index, 0, 0, SYMBOL_MISS_NO_RANGE);
+    assert_hit(index, UINT64_MAX, 0, SYMBOL_MISS_NO_RANGE);
+    struct index_position position = {0};
+    struct pc_range range;
+    struct index_hit hit;
+    assert_false(index_interval_next(index, &position, &range, &hit));
+    index_free(index);
+    free((void *)bytes.data);
+    index_writer_free(writer);
+}
+
+/* Names that need more than a row of one load, any byte in them, and paths in all shapes. */
+static void names_and_paths_of_all_sizes_come_back(void **state) {
+    (void)state;
+    static const size_t sizes[] = {0, 1, 63, 255, 256, 65535, 65536, 3000000};
+    enum { COUNT = 3 * FORMAT_BLOCK_RECORDS };
+    struct error error;
+    struct index_writer *writer = new_writer((uint64_t)1 << 30);
+    char *name = test_malloc(3000000);
+    char path[8192];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        size_t size = sizes[i % ARRAY_SIZE(sizes)];
+        memset(name, (int)(i & 0xff), size);
+        memset(path, 'd', sizeof(path));
+        size_t path_size = i % 7 ? 40 + i : sizeof(path) - i;
+        path[i % 5 * 8] = '/';
+        path[path_size - 1] = (char)i;
+        struct index_function function = {.name = span_of(name, size),
+                                          .start_line = i % 3 ? UINT32_MAX - i : 0,
+                                          .flags = i % 4 ? i & 0xffff : 0,
+                                          .origin = (enum symbol_origin)(i % 5)};
+        struct index_location location = {.line = i};
+        uint32_t number = 0;
+        assert_int_equal(
+            index_writer_file(writer, span_of(path, path_size), &location.file, &error), ERR_OK);
+        assert_int_equal(index_writer_function(writer, &function, &location.function, &error),
+                         ERR_OK);
+        assert_int_equal(index_writer_location(writer, &location, &number, &error), ERR_OK);
+        add_interval(writer, i, i + 1, number, SYMBOL_MISS_NONE);
+    }
+    struct span bytes = index_fixture_finish(writer, &(struct index_summary){0});
+    struct index *index = open_bytes(bytes);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        struct index_scratch scratch;
+        struct symbol_frame frame;
+        struct index_chain chain = hit_at(index, i).chain;
+        assert_true(index_chain_next(index, &chain, &scratch, &frame));
+        assert_int_equal(frame.name.size, sizes[i % ARRAY_SIZE(sizes)]);
+        if (frame.name.size)
+            assert_int_equal((unsigned char)frame.name.data[frame.name.size - 1], i & 0xff);
+        assert_int_equal(frame.line, i);
+        assert_int_equal(frame.start_line, i % 3 ? UINT32_MAX - i : 0);
+        assert_int_equal(frame.flags, i % 4 ? i & 0xffff : 0);
+        assert_int_equal(frame.origin, i % 5);
+        assert_int_equal(frame.file.size, i % 7 ? 40 + i : sizeof(path) - i);
+        assert_int_equal((unsigned char)frame.file.data[frame.file.size - 1], i & 0xff);
+        assert_int_equal(frame.file.data[i % 5 * 8], '/');
+        assert_int_equal(frame.start_file.size, 0);
+    }
+    assert_int_equal(index_damage_count(index), 0);
+    index_free(index);
+    free((void *)bytes.data);
+    test_free(name);
+    index_writer_free(writer);
+}
+
 static void identical_calls_give_identical_bytes(void **state) {
     (void)state;
     struct span first = index_fixture_example();
@@ -569,6 +669,9 @@ int main(void) {
         cmocka_unit_test(addresses_may_span_all_64_bits),
         cmocka_unit_test(a_chain_of_the_greatest_depth_comes_back_whole),
         cmocka_unit_test(a_frame_keeps_what_was_written),
+        cmocka_unit_test(columns_can_be_left_out),
+        cmocka_unit_test(an_index_of_nothing_answers_nothing),
+        cmocka_unit_test(names_and_paths_of_all_sizes_come_back),
         cmocka_unit_test(identical_calls_give_identical_bytes),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(the_limit_bounds_memory),

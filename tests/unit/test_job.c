@@ -64,6 +64,28 @@ static void a_second_opinion_is_asked_for_by_name(void **state) {
     assert_int_equal(again.dwarf_backend, DWARF_BACKEND_LIBDW);
 }
 
+static void columns_are_left_out_when_told(void **state) {
+    (void)state;
+    struct job job = {.operation = JOB_BUILD,
+                      .inputs = {{JOB_ROLE_MAIN, 4}},
+                      .input_count = 1,
+                      .out_fd = 7,
+                      .report_fd = 3,
+                      .without_columns = true};
+    char storage[JOB_STORAGE_SIZE];
+    const char *arguments[JOB_ARGUMENT_MAX];
+    struct error error;
+    struct job again;
+    assert_int_equal(job_to_arguments(&job, "worker", storage, arguments, &error), ERR_OK);
+    assert_string_equal(arguments[4], "--columns=no");
+    assert_int_equal(
+        job_from_arguments(count_of(arguments), (char *const *)arguments, &again, &error), ERR_OK);
+    assert_true(again.without_columns);
+    job.operation = JOB_IDENTIFY;
+    job.out_fd = -1;
+    assert_int_equal(job_to_arguments(&job, "worker", storage, arguments, &error), ERR_INVALID);
+}
+
 static void the_largest_job_fits_its_storage(void **state) {
     (void)state;
     char section[256];
@@ -82,7 +104,7 @@ static void the_largest_job_fits_its_storage(void **state) {
     const char *arguments[JOB_ARGUMENT_MAX];
     struct error error;
     assert_int_equal(job_to_arguments(&job, "worker", storage, arguments, &error), ERR_OK);
-    assert_int_equal(count_of(arguments), JOB_ARGUMENT_MAX - 1);
+    assert_int_equal(count_of(arguments), JOB_ARGUMENT_MAX - 2);
     struct job again;
     assert_int_equal(
         job_from_arguments(count_of(arguments), (char *const *)arguments, &again, &error), ERR_OK);
@@ -129,6 +151,8 @@ static void wrong_command_lines_are_refused(void **state) {
         {"w", "identify", "--report=3", "--memory-max=18446744073709551616", "main=4"},
         {"w", "identify", "--report=3", "--size-max=1", "--size-max=1", "main=4"},
         {"w", "build", "--report=3", "main=4"},
+        {"w", "build", "--report=3", "--out=5", "--columns=yes", "main=4"},
+        {"w", "build", "--report=3", "--out=5", "--columns=no", "--columns=no", "main=4"},
         {"w", "build", "--report=3", "--out=5", "--dwarf-backend=native", "main=4"},
         {"w", "build", "--report=3", "--out=5", "--dwarf-backend=", "main=4"},
         {"w", "identify", "--report=3", "--dwarf-backend=libdw", "main=4"},
@@ -189,6 +213,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_survives_the_command_line),
         cmocka_unit_test(a_second_opinion_is_asked_for_by_name),
+        cmocka_unit_test(columns_are_left_out_when_told),
         cmocka_unit_test(the_largest_job_fits_its_storage),
         cmocka_unit_test(a_program_path_over_the_storage_is_refused),
         cmocka_unit_test(wrong_command_lines_are_refused),
