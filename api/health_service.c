@@ -20,6 +20,7 @@ struct health_service {
     struct grpc_service grpc;
     pthread_mutex_t mutex; /* for what follows, and the links of the calls */
     bool stopped;
+    bool serving;
     struct health_call *watching;
 };
 
@@ -28,6 +29,9 @@ struct health_call {
     struct grpc_call *call;
     struct buffer request;
     bool has_message;
+    bool known;
+    int told;    /* to who watches; the loop's alone */
+    bool posted; /* it will look at what there is to tell */
     bool linked; /* in the service's list: the call is neither finished nor over */
     struct health_call *previous;
     struct health_call *next;
@@ -78,34 +82,49 @@ static void send_status(struct grpc_call *call, int status) {
         grpc_call_send(call, buffer_span(&message));
 }
 
-/* The list no longer holds it. */
-static void tell_stopped(void *state, struct grpc_call *call) {
-    (void)state;
-    send_status(call, STATUS(NOT_SERVING));
-    grpc_call_finish(call, GRPC_UNAVAILABLE, "the server is shutting down", NULL);
+static int status_locked(const struct health_service *service, bool known) {
+    if (!known && !service->stopped)
+        return STATUS(SERVICE_UNKNOWN);
+    return service->serving && !service->stopped ? STATUS(SERVING) : STATUS(NOT_SERVING);
+}
+
+/* Sends the status if it is another than the last one. */
+static void tell(void *state, struct grpc_call *call) {
+    struct health_call *watch = state;
+    struct health_service *service = watch->service;
+    pthread_mutex_lock(&service->mutex);
+    watch->posted = false;
+    bool stopped = service->stopped;
+    int status = status_locked(service, watch->known);
+    if (stopped)
+        unlink_locked(watch);
+    pthread_mutex_unlock(&service->mutex);
+    if (grpc_call_is_over(call))
+        return;
+    if (status != watch->told)
+        send_status(call, status);
+    watch->told = status;
+    if (stopped)
+        grpc_call_finish(call, GRPC_UNAVAILABLE, "the server is shutting down", NULL);
 }
 
 static void answer_watch(struct health_call *watch, bool known) {
     struct health_service *service = watch->service;
+    watch->known = known;
     pthread_mutex_lock(&service->mutex);
-    bool stopped = service->stopped;
-    if (!stopped)
-        link_locked(watch);
+    link_locked(watch);
     pthread_mutex_unlock(&service->mutex);
-    if (stopped)
-        tell_stopped(watch, watch->call);
-    else
-        send_status(watch->call, known ? STATUS(SERVING) : STATUS(SERVICE_UNKNOWN));
+    tell(watch, watch->call);
 }
 
 static void answer_check(const struct health_call *check, bool known) {
     struct health_service *service = check->service;
     pthread_mutex_lock(&service->mutex);
-    bool stopped = service->stopped;
+    int status = status_locked(service, known);
     pthread_mutex_unlock(&service->mutex);
     struct buffer response = {0};
     if (known)
-        pack_status(stopped ? STATUS(NOT_SERVING) : STATUS(SERVING), &response);
+        pack_status(status, &response);
     grpc_call_finish(check->call, known ? GRPC_OK : GRPC_NOT_FOUND,
                      known ? NULL : "unknown service", &response);
 }
@@ -209,6 +228,7 @@ enum err health_service_new(const char *const *names, size_t name_count,
         return error_set(error, ERR_NO_MEMORY, "no memory for the health service");
     service->names = names;
     service->name_count = name_count;
+    service->serving = true;
     pthread_mutex_init(&service->mutex, NULL);
     service->methods[0] = (struct grpc_method){.name = "Check",
                                                .functions = &health_functions,
@@ -226,15 +246,28 @@ const struct grpc_service *health_service_grpc(const struct health_service *serv
     return &service->grpc;
 }
 
+/* While a call is in the list it is not over, so that its connection keeps it for the post. */
+static void post_all_locked(struct health_service *service) {
+    for (struct health_call *watch = service->watching; watch; watch = watch->next) {
+        if (!watch->posted)
+            grpc_call_post(watch->call, tell);
+        watch->posted = true;
+    }
+}
+
+void health_service_set_serving(struct health_service *service, bool serving) {
+    pthread_mutex_lock(&service->mutex);
+    bool changed = service->serving != serving;
+    service->serving = serving;
+    if (changed)
+        post_all_locked(service);
+    pthread_mutex_unlock(&service->mutex);
+}
+
 void health_service_stop(struct health_service *service) {
     pthread_mutex_lock(&service->mutex);
     service->stopped = true;
-    /* While a call is in the list it is not over, so that its connection keeps it for the post. */
-    while (service->watching) {
-        struct health_call *watch = service->watching;
-        unlink_locked(watch);
-        grpc_call_post(watch->call, tell_stopped);
-    }
+    post_all_locked(service);
     pthread_mutex_unlock(&service->mutex);
 }
 

@@ -1,8 +1,11 @@
 /*
- * `grpc.health.v1.Health`, which load balancers and probes ask: serving from the start, not serving
- * from the moment of health_service_stop.
+ * `grpc.health.v1.Health`, which load balancers and probes ask: serving from the start, unless
+ * health_service_set_serving says otherwise, and not serving from the moment of
+ * health_service_stop.
  */
 #pragma once
+
+#include <stdbool.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -14,6 +17,9 @@ struct health_service;
 enum err health_service_new(const char *const *names, size_t name_count,
                             struct health_service **ret_service, struct error *error);
 const struct grpc_service *health_service_grpc(const struct health_service *service);
+
+/* Of the server and all its services; who watches is told of a change. Any thread. */
+void health_service_set_serving(struct health_service *service, bool serving);
 
 /* Tells those who watch that we stop serving, and ends their calls. Any thread, any number of
  * times; to be called before the gRPC server is stopped, which waits for open calls. */

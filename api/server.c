@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/catalog_watch.h"
 #include "api/debuginfo_service.h"
 #include "api/health_service.h"
 #include "api/http_api.h"
@@ -58,6 +59,7 @@ struct server {
     struct http_server *http;
     struct debuginfo_service *debuginfo;
     struct health_service *health;
+    struct catalog_watch *catalog_watch;
     struct reflection_service *reflection;
     struct grpc_server *grpc;
 };
@@ -371,6 +373,9 @@ static enum err open_grpc(struct server *server, struct error *error) {
     struct grpc_server_config config = grpc_config(server);
     err = grpc_server_open(&config, services, ARRAY_SIZE(services), &server->grpc, error);
     if (err == ERR_OK)
+        err = catalog_watch_new(server->catalog, server->health, server->log,
+                                &server->catalog_watch, error);
+    if (err == ERR_OK)
         log_listening(server, "grpc", config.address, grpc_server_port(server->grpc));
     return err;
 }
@@ -453,6 +458,7 @@ void server_free(struct server *server) {
     task_pool_free(server->writers);
     task_pool_free(server->uploads);
     reflection_service_free(server->reflection);
+    catalog_watch_free(server->catalog_watch);
     health_service_free(server->health);
     server_tls_close(&server->tls);
     debuginfo_service_free(server->debuginfo);

@@ -44,6 +44,7 @@ struct catalog {
     pthread_cond_t wake;
     bool stopping;
     struct catalog_stats stats;
+    bool failing; /* the last group could not be committed */
     struct request *first;
     struct request **end;
 };
@@ -131,6 +132,7 @@ static bool commit_group(struct catalog *catalog, struct request *group) {
 static void finish_group(struct catalog *catalog, struct request *group, bool committed) {
     pthread_mutex_lock(&catalog->mutex);
     catalog->stats.commits += committed;
+    catalog->failing = !committed;
     catalog->stats.wal_pages = (uint64_t)catalog->wal_pages;
     for (struct request *request = group; request; request = request->next) {
         catalog->stats.writes++;
@@ -279,6 +281,34 @@ enum err catalog_read(struct catalog *catalog, catalog_function *function, void 
     err = read_on(connection, function, argument, error);
     catalog_readers_give(catalog->readers, connection);
     return err;
+}
+
+static enum err try_read(struct catalog_txn *txn, void *argument, struct error *error) {
+    (void)argument;
+    CLEANUP(catalog_query_close) struct catalog_query query = {0};
+    bool row = false;
+    enum err err = catalog_query_open(txn, "SELECT 1 FROM tenant LIMIT 1", &query, error);
+    return err == ERR_OK ? catalog_query_step(&query, &row, error) : err;
+}
+
+/* Something has to change, or nothing is written. Numbers of uploads may have gaps. */
+static enum err try_write(struct catalog_txn *txn, void *argument, struct error *error) {
+    (void)argument;
+    CLEANUP(catalog_query_close) struct catalog_query query = {0};
+    enum err err = catalog_query_open(txn,
+                                      "UPDATE tenant SET upload_count = upload_count + 1 WHERE"
+                                      " tenant_id = (SELECT min(tenant_id) FROM tenant)",
+                                      &query, error);
+    return err == ERR_OK ? catalog_query_run(&query, error) : err;
+}
+
+void catalog_check(struct catalog *catalog, struct catalog_health *ret_health,
+                   struct error *error) {
+    pthread_mutex_lock(&catalog->mutex);
+    bool failing = catalog->failing;
+    pthread_mutex_unlock(&catalog->mutex);
+    ret_health->writable = !failing || catalog_write(catalog, try_write, NULL, error) == ERR_OK;
+    ret_health->readable = catalog_read(catalog, try_read, NULL, error) == ERR_OK;
 }
 
 void catalog_stats_read(struct catalog *catalog, struct catalog_stats *ret_stats) {

@@ -19,6 +19,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -46,5 +47,14 @@ struct catalog_stats {
     uint64_t waiting;   /* units of work that wait for the writer now */
     uint64_t wal_pages; /* length of the write-ahead log after the last commit */
 };
+
+struct catalog_health {
+    bool readable;
+    bool writable;
+};
+
+/* Looks for itself: reads, and when the last group of writes could not be committed, writes. error
+ * says why one of them is false. Blocks. */
+void catalog_check(struct catalog *catalog, struct catalog_health *ret_health, struct error *error);
 
 void catalog_stats_read(struct catalog *catalog, struct catalog_stats *ret_stats);
