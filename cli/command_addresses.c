@@ -156,6 +156,7 @@ int command_addresses(const struct options *options) {
         .options = options,
         .object = options->object,
         .modules.debug_file = options->debug_file,
+        .modules.package = options->package,
         .exit_code = EXIT_ALL_READ,
     };
     if (!run.object && options->style == OUTPUT_GNU)

@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "cli/command_addresses.h"
+#include "cli/spread_files.h"
 #include "debuginfo/elf_file.h"
 #include "symbolizer/build/build.h"
 
@@ -27,6 +28,7 @@ static const char help[] =
     "and its separate debug file, in any order. `symbolize -e OUT ADDRESS...` looks addresses up\n"
     "in it, and `symbolize inspect OUT` shows and verifies it.\n"
     "\n"
+    "      --dwp=FILE     its split units (.dwp); else FILE.dwp and .dwo files are looked for\n"
     "  -o, --output=OUT   where to write it; an old file is replaced once the new one is whole\n"
     "      --no-columns   leave columns out, which makes a smaller index\n"
     "      --verbose      print what the index holds\n"
@@ -35,17 +37,17 @@ static const char help[] =
     "Exit codes: 0 the index was made, 1 it could not be made, 2 wrong usage.\n";
 
 static const struct option flags[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"no-columns", no_argument, NULL, 'C'},
-    {"verbose", no_argument, NULL, 'V'},
-    {"help", no_argument, NULL, 'h'},
-    {0},
+    {"output", required_argument, NULL, 'o'}, {"no-columns", no_argument, NULL, 'C'},
+    {"dwp", required_argument, NULL, 'D'},    {"verbose", no_argument, NULL, 'V'},
+    {"help", no_argument, NULL, 'h'},         {0},
 };
 
 struct request {
     const char *files[FILE_COUNT_MAX];
     int fds[FILE_COUNT_MAX];
     size_t count;
+    struct spread_files spread;
+    const char *package; /* NULL: one is looked for */
     const char *out;
     unsigned thread_count; /* 0: one for each processor */
     bool without_columns;
@@ -56,6 +58,7 @@ struct request {
 static void close_files(struct request *request) {
     for (size_t i = 0; i < request->count; i++)
         request->fds[i] = fd_close(request->fds[i]);
+    spread_files_clear(&request->spread);
 }
 
 static int usage_error(const char *what, const char *word) {
@@ -72,6 +75,8 @@ static int parse(int argument_count, char **arguments, struct request *request) 
             request->out = optarg;
         else if (flag == 'C')
             request->without_columns = true;
+        else if (flag == 'D')
+            request->package = optarg;
         else if (flag == 'V')
             request->verbose = true;
         else if (flag == 'h')
@@ -141,6 +146,27 @@ static enum err open_inputs(struct request *request, struct job_input *inputs,
     return ERR_OK;
 }
 
+/* The files that the DWARF is spread over: of the debug file, if there is one. *io_count grows. */
+static enum err open_spread(struct request *request, struct job_input *inputs, size_t *io_count,
+                            struct error *error) {
+    static const char *const paths[] = {DEBUG_FOLDER_DEFAULT};
+    const struct debug_folders folders = {paths, ARRAY_SIZE(paths)};
+    size_t dwarf = request->count == 2 && inputs[1].role == JOB_ROLE_DEBUG;
+    struct spread_files *spread = &request->spread;
+    spread_files_find(spread, request->files[dwarf], request->fds[dwarf], &folders);
+    if (request->package) {
+        fd_close(spread->package_fd);
+        spread->package_fd = open(request->package, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (spread->package_fd < 0)
+            return error_set(error, ERR_IO, "%s: %s", request->package, strerrordesc_np(errno));
+    }
+    if (spread->package_fd >= 0)
+        inputs[(*io_count)++] = (struct job_input){JOB_ROLE_DWP, spread->package_fd};
+    if (spread->supplement_fd >= 0)
+        inputs[(*io_count)++] = (struct job_input){JOB_ROLE_SUPPLEMENTARY, spread->supplement_fd};
+    return ERR_OK;
+}
+
 /* --- the output ---------------------------------------------------------------------------------
  */
 
@@ -164,18 +190,19 @@ static enum err open_folder_of(const char *path, const char **ret_name, int *ret
     return ERR_OK;
 }
 
-static enum err build_into(const struct request *request, const struct job_input *inputs, int fd,
-                           struct build_result *ret_result, struct error *error) {
-    const struct build_limits limits = {.thread_count = request->thread_count,
+static enum err build_into(struct request *request, const struct job_input *inputs, size_t count,
+                           int fd, struct build_result *ret_result, struct error *error) {
+    const struct build_limits limits = {.dwo_finder = &request->spread.dwo_finder,
+                                        .thread_count = request->thread_count,
                                         .without_columns = request->without_columns};
-    enum err err = build_index(inputs, request->count, &limits, fd, ret_result, error);
+    enum err err = build_index(inputs, count, &limits, fd, ret_result, error);
     if (err == ERR_OK && fsync(fd) != 0)
         err = error_set_errno(error, ERR_IO, errno, "cannot write the index");
     return err;
 }
 
 /* The new file stands beside the old one under a name of its own until it is whole. */
-static enum err write_index(const struct request *request, const struct job_input *inputs,
+static enum err write_index(struct request *request, const struct job_input *inputs, size_t count,
                             struct build_result *ret_result, struct error *error) {
     CLEANUP(cleanup_fd) int folder = -1;
     const char *name = NULL;
@@ -188,7 +215,7 @@ static enum err write_index(const struct request *request, const struct job_inpu
     int fd = openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return error_set(error, ERR_IO, "%s: %s", request->out, strerrordesc_np(errno));
-    err = build_into(request, inputs, fd, ret_result, error);
+    err = build_into(request, inputs, count, fd, ret_result, error);
     if (err == ERR_OK)
         err = fd_publish(folder, temporary, folder, name, error);
     if (err)
@@ -209,7 +236,8 @@ static void show(const struct request *request, const struct build_result *resul
 }
 
 int command_index(int argument_count, char **arguments) {
-    CLEANUP(close_files) struct request request = {.count = 0};
+    CLEANUP(close_files)
+    struct request request = {.spread = {.package_fd = -1, .supplement_fd = -1}};
     int exit_code = parse(argument_count, arguments, &request);
     if (exit_code != EXIT_ALL_READ)
         return exit_code;
@@ -218,9 +246,11 @@ int command_index(int argument_count, char **arguments) {
         return EXIT_ALL_READ;
     }
     struct error error;
-    struct job_input inputs[FILE_COUNT_MAX] = {0};
-    struct build_result result;
-    if (open_inputs(&request, inputs, &error) || write_index(&request, inputs, &result, &error)) {
+    struct job_input inputs[FILE_COUNT_MAX + 2] = {0};
+    size_t count = request.count;
+    struct build_result result = {.size = 0};
+    if (open_inputs(&request, inputs, &error) || open_spread(&request, inputs, &count, &error) ||
+        write_index(&request, inputs, count, &result, &error)) {
         fprintf(stderr, "symbolize index: %s\n", error.text);
         return EXIT_SOMETHING_UNREAD;
     }

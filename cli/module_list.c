@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/debug_files.h"
+#include "cli/spread_files.h"
 #include "symbolizer/index/format.h"
 
 /* Of the names and paths at one address. */
@@ -48,50 +48,99 @@ static bool is_index(int fd) {
     return size == sizeof(magic) && memcmp(magic, FORMAT_MAGIC, sizeof(magic)) == 0;
 }
 
-/* The debug file that goes with an ELF file: the one that was named, else one that is found. -1:
- * none. */
-static enum err open_debug_file(const struct module_list *list, const struct module *module, int fd,
-                                int *ret_fd, struct error *error) {
-    static const char *const folders[] = {DEBUG_FOLDER_DEFAULT};
-    const struct debug_folders search = {folders, ARRAY_SIZE(folders)};
-    CLEANUP(cleanup_free) char *path = NULL;
+/* The files that answer for one module. */
+struct module_files {
+    int main_fd;
+    int debug_fd; /* -1: none */
+    char *debug_path;
+    struct spread_files spread;
+};
+
+static void module_files_clear(struct module_files *files) {
+    fd_close(files->main_fd);
+    fd_close(files->debug_fd);
+    free(files->debug_path);
+    spread_files_clear(&files->spread);
+}
+
+static enum err open_named(const char *path, int *ret_fd, struct error *error) {
+    enum err err = open_file(path, ret_fd, error);
+    return err ? error_prefix(error, "%s", path) : ERR_OK;
+}
+
+/* The debug file that goes with an ELF file: the one that was named, else one that is found. */
+static enum err open_debug_file(const struct module_list *list, const struct module *module,
+                                const struct debug_folders *folders, struct module_files *files,
+                                struct error *error) {
     struct error reason;
-    *ret_fd = -1;
     if (list->debug_file) {
-        enum err err = open_file(list->debug_file, ret_fd, error);
-        return err ? error_prefix(error, "%s", list->debug_file) : ERR_OK;
+        files->debug_path = strdup(list->debug_file);
+        if (!files->debug_path)
+            return error_set(error, ERR_NO_MEMORY, "no memory for a path");
+        return open_named(list->debug_file, &files->debug_fd, error);
     }
     /* Without one the file answers by what it has itself. */
-    if (debug_file_find(&search, module->path, fd, ret_fd, &path, &reason))
-        *ret_fd = -1;
+    if (debug_file_find(folders, module->path, files->main_fd, &files->debug_fd, &files->debug_path,
+                        &reason))
+        files->debug_fd = -1;
     return ERR_OK;
+}
+
+/* The files that the DWARF of one of both is spread over. */
+static enum err open_spread(const struct module_list *list, const struct module *module,
+                            const struct debug_folders *folders, struct module_files *files,
+                            struct error *error) {
+    if (files->debug_fd >= 0)
+        spread_files_find(&files->spread, files->debug_path, files->debug_fd, folders);
+    else
+        spread_files_find(&files->spread, module->path, files->main_fd, folders);
+    if (!list->package)
+        return ERR_OK;
+    files->spread.package_fd = fd_close(files->spread.package_fd);
+    return open_named(list->package, &files->spread.package_fd, error);
+}
+
+static enum err open_resolver(const struct module_list *list, struct module *module,
+                              struct module_files *files, struct error *error) {
+    static const char *const paths[] = {DEBUG_FOLDER_DEFAULT};
+    const struct debug_folders folders = {paths, ARRAY_SIZE(paths)};
+    enum err err = open_debug_file(list, module, &folders, files, error);
+    if (!err)
+        err = open_spread(list, module, &folders, files, error);
+    if (err)
+        return err;
+    const struct job_input others[] = {{JOB_ROLE_DEBUG, files->debug_fd},
+                                       {JOB_ROLE_DWP, files->spread.package_fd},
+                                       {JOB_ROLE_SUPPLEMENTARY, files->spread.supplement_fd}};
+    struct job_input inputs[1 + ARRAY_SIZE(others)] = {{JOB_ROLE_MAIN, files->main_fd}};
+    size_t input_count = 1;
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        if (others[i].fd >= 0)
+            inputs[input_count++] = others[i];
+    struct dwarf_dwo_finder *finder = &files->spread.dwo_finder;
+    err = object_resolver_new(inputs, input_count, finder, &module->resolver, error);
+    bool found_alone = !list->debug_file && !list->package; /* nobody asked for what we found */
+    if (err && input_count > 1 && found_alone)
+        err = object_resolver_new(inputs, 1, finder, &module->resolver, error);
+    return err;
 }
 
 static enum err open_module(const struct module_list *list, struct module *module,
                             struct error *error) {
-    CLEANUP(cleanup_fd) int fd = -1;
-    CLEANUP(cleanup_fd) int debug_fd = -1;
-    enum err err = open_file(module->path, &fd, error);
+    CLEANUP(module_files_clear)
+    struct module_files files = {
+        .main_fd = -1, .debug_fd = -1, .spread = {.package_fd = -1, .supplement_fd = -1}};
+    enum err err = open_file(module->path, &files.main_fd, error);
     if (err)
         return err;
-    if (is_index(fd)) {
-        if (list->debug_file)
-            return error_set(error, ERR_INVALID,
-                             "a symbol index; --debug-file goes with an ELF file");
-        return index_open_fd(fd, &module->index, error);
+    if (!is_index(files.main_fd)) {
+        module->address_digits = address_digits_of(files.main_fd);
+        return open_resolver(list, module, &files, error);
     }
-    module->address_digits = address_digits_of(fd);
-    struct job_input inputs[2] = {{JOB_ROLE_MAIN, fd}};
-    size_t input_count = 1;
-    err = open_debug_file(list, module, fd, &debug_fd, error);
-    if (err)
-        return err;
-    if (debug_fd >= 0)
-        inputs[input_count++] = (struct job_input){JOB_ROLE_DEBUG, debug_fd};
-    err = object_resolver_new(inputs, input_count, &module->resolver, error);
-    if (err && input_count > 1 && !list->debug_file) /* nobody asked for the one we found */
-        err = object_resolver_new(inputs, 1, &module->resolver, error);
-    return err;
+    if (list->debug_file || list->package)
+        return error_set(error, ERR_INVALID, "a symbol index; %s goes with an ELF file",
+                         list->debug_file ? "--debug-file" : "--dwp");
+    return index_open_fd(files.main_fd, &module->index, error);
 }
 
 static struct module *find(struct module_list *list, struct span path) {

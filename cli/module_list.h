@@ -27,6 +27,7 @@ struct module {
 
 struct module_list {
     const char *debug_file; /* goes with every module; NULL: one is looked for */
+    const char *package;    /* likewise a .dwp */
     struct module modules[MODULE_COUNT_MAX];
     size_t count;
     uint64_t use_count;

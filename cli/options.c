@@ -17,6 +17,7 @@ enum long_option {
     LONG_ADJUST_VMA,
     LONG_VERBOSE,
     LONG_DEBUG_FILE,
+    LONG_DWP,
     LONG_IGNORED,
 };
 
@@ -26,6 +27,7 @@ static const struct option long_options[] = {
     {"obj", required_argument, NULL, 'e'},
     {"exe", required_argument, NULL, 'e'},
     {"debug-file", required_argument, NULL, LONG_DEBUG_FILE},
+    {"dwp", required_argument, NULL, LONG_DWP},
     {"output-style", required_argument, NULL, LONG_OUTPUT_STYLE},
     {"functions", optional_argument, NULL, LONG_FUNCTIONS},
     {"inlines", no_argument, NULL, 'i'},
@@ -110,6 +112,9 @@ static enum err apply_valued(int option, const char *value, struct options *opti
         return ERR_OK;
     case LONG_DEBUG_FILE:
         options->debug_file = value;
+        return ERR_OK;
+    case LONG_DWP:
+        options->package = value;
         return ERR_OK;
     case LONG_OUTPUT_STYLE:
         return parse_style(value, &options->style, error);

@@ -32,6 +32,7 @@ struct options {
     bool verbose;
     const char *object;     /* -e; NULL: each input line names its file */
     const char *debug_file; /* NULL: one is looked for */
+    const char *package;    /* a .dwp; NULL: one is looked for */
     uint64_t adjust_vma;    /* subtracted from each address */
     char **inputs;          /* into argv; none: standard input is read */
     int input_count;

@@ -24,6 +24,8 @@ static const char help[] =
     "                              is a.out if not given\n"
     "      --debug-file=FILE       its separate debug file; else one is looked for by build ID in\n"
     "                              " DEBUG_FOLDER_DEFAULT " and by .gnu_debuglink\n"
+    "      --dwp=FILE              its split units (.dwp); else FILE.dwp and .dwo files are looked "
+    "for\n"
     "      --output-style=STYLE    LLVM (llvm-symbolizer's; the default), GNU (addr2line's), JSON\n"
     "  -f, --functions[=KIND]      function names: linkage, short or none\n"
     "  -i, --inlines               inlined frames too (--no-inlines: not)\n"

@@ -112,7 +112,8 @@ static enum err read_functions(struct dwarf_lookup *lookup, const struct dwarf_u
         return ERR_OK;
     known->function_count = 0;
     struct dwarf_code_walk *code = dwarf_lookup_code(lookup);
-    enum err err = dwarf_code_walk_start(code, &(struct dwarf_place){unit, unit->root}, error);
+    const struct dwarf_unit *in = dwarf_unit_of_code(unit);
+    enum err err = dwarf_code_walk_start(code, &(struct dwarf_place){in, in->root}, error);
     bool found = !err;
     while (!err && found) {
         err = dwarf_code_walk_next(code, &found, error);
@@ -141,7 +142,7 @@ static void search_unit(const struct dwarf_lookup *lookup, const struct dwarf_un
             continue;
         if (search->place.unit && size >= search->size)
             continue;
-        search->place = (struct dwarf_place){unit, function->position};
+        search->place = (struct dwarf_place){dwarf_unit_of_code(unit), function->position};
         search->size = size;
     }
 }
@@ -192,6 +193,7 @@ enum err lookup_open_table(struct dwarf_lookup *lookup, const struct dwarf_unit 
 
 enum err dwarf_lookup_path(struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
                            uint64_t index, struct span *ret_path, struct error *error) {
+    unit = dwarf_unit_of_lines(unit);
     enum err err = lookup_open_table(lookup, unit, error);
     if (err)
         return err;
@@ -205,7 +207,7 @@ enum err dwarf_lookup_path(struct dwarf_lookup *lookup, const struct dwarf_unit 
 
 enum err dwarf_lookup_declared(struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
                                uint64_t index, struct span *ret_path, struct error *error) {
-    enum err err = lookup_open_table(lookup, unit, error);
+    enum err err = lookup_open_table(lookup, dwarf_unit_of_lines(unit), error);
     if (err)
         return err;
     if (index > 0 || dwarf_line_table_has_file(lookup->table, 0))

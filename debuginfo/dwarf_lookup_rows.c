@@ -168,7 +168,7 @@ enum err dwarf_lookup_row(struct dwarf_lookup *lookup, uint64_t pc,
     struct row_search search = {.pc = pc};
     enum err err = ERR_OK;
     if (context->unit)
-        err = search_unit(lookup, context->unit, &search, error);
+        err = search_unit(lookup, dwarf_unit_of_lines(context->unit), &search, error);
     if (!err && !search.unit)
         err = search_units(lookup, false, &search, error);
     if (!err && !search.unit)

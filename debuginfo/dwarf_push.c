@@ -106,8 +106,11 @@ static enum err push_inlined(struct push *push, struct error *error) {
 
 static enum err push_code(struct push *push, struct error *error) {
     struct error reason;
-    enum err err = dwarf_code_walk_start(
-        &push->code, &(struct dwarf_place){push->unit, push->unit->root}, &reason);
+    const struct dwarf_unit *unit = dwarf_unit_of_code(push->unit);
+    if (push->unit->split_fault)
+        report_damage(push, push->unit->split_fault);
+    enum err err =
+        dwarf_code_walk_start(&push->code, &(struct dwarf_place){unit, unit->root}, &reason);
     if (err == ERR_NO_MEMORY) {
         *error = reason;
         return err;
@@ -210,8 +213,8 @@ static enum err push_unit(struct push *push, struct error *error) {
 }
 
 static void report_whole(const struct dwarf_source *source, struct symbol_sink *sink) {
-    if (source->damage.code)
-        sink->ops->damage(sink, source->damage.text);
+    for (size_t i = 0; i < source->damage_count; i++)
+        sink->ops->damage(sink, source->damages[i].text);
     const char *list = dwarf_info_damage(source->info);
     if (!list)
         return;

@@ -146,6 +146,7 @@ static enum err other_number(struct push_files *files, const struct dwarf_unit *
 
 enum err push_files_declared(struct push_files *files, const struct dwarf_unit *unit,
                              uint64_t index, uint32_t *ret_number, struct error *error) {
+    unit = dwarf_unit_of_lines(unit);
     if (unit != files->unit)
         return other_number(files, unit, index, ret_number, error);
     if (index > 0 || dwarf_line_table_has_file(files->table, 0))

@@ -1,6 +1,7 @@
 #include "debuginfo/dwarf_sections.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/cleanup.h"
 
@@ -28,8 +29,17 @@ static const struct wanted_section wanted_sections[] = {
     WANTED(".debug_rnglists", rnglists, false),
 };
 
-enum err dwarf_sections_read(struct elf_file *file, struct dwarf_sections *ret_sections,
-                             struct error *ret_damage, struct error *error) {
+/* A section of a .dwo or .dwp has ".dwo" behind its name. */
+static const struct elf_section *find_section(const struct elf_file *file, const char *name,
+                                              bool is_split) {
+    char split_name[32];
+    snprintf(split_name, sizeof(split_name), "%s.dwo", name);
+    return elf_file_section_by_name(file, is_split ? split_name : name);
+}
+
+static enum err read_sections(struct elf_file *file, bool is_split,
+                              struct dwarf_sections *ret_sections, struct error *ret_damage,
+                              struct error *error) {
     const struct elf_header *header = elf_file_header(file);
     struct dwarf_sections sections = {
         .big_endian = header->big_endian,
@@ -38,7 +48,7 @@ enum err dwarf_sections_read(struct elf_file *file, struct dwarf_sections *ret_s
     struct error damage = {.code = ERR_OK};
     for (size_t i = 0; i < ARRAY_SIZE(wanted_sections); i++) {
         const struct wanted_section *wanted = &wanted_sections[i];
-        const struct elf_section *section = elf_file_section_by_name(file, wanted->name);
+        const struct elf_section *section = find_section(file, wanted->name, is_split);
         if (!section)
             continue;
         struct error reason;
@@ -52,8 +62,25 @@ enum err dwarf_sections_read(struct elf_file *file, struct dwarf_sections *ret_s
             damage = reason;
     }
     if (sections.info.size == 0)
-        return error_set(error, ERR_NOT_FOUND, "the file has no .debug_info");
+        return error_set(error, ERR_NOT_FOUND, "the file has no .debug_info%s",
+                         is_split ? ".dwo" : "");
     *ret_sections = sections;
     *ret_damage = damage;
+    return ERR_OK;
+}
+
+enum err dwarf_sections_read(struct elf_file *file, struct dwarf_sections *ret_sections,
+                             struct error *ret_damage, struct error *error) {
+    return read_sections(file, false, ret_sections, ret_damage, error);
+}
+
+enum err dwarf_sections_read_split(struct elf_file *file, const struct dwarf_sections *skeletons,
+                                   struct dwarf_sections *ret_sections, struct error *ret_damage,
+                                   struct error *error) {
+    enum err err = read_sections(file, true, ret_sections, ret_damage, error);
+    if (err)
+        return err;
+    ret_sections->addr = skeletons->addr;
+    ret_sections->ranges = skeletons->ranges;
     return ERR_OK;
 }

@@ -58,3 +58,9 @@ struct dwarf_unit_bases {
  */
 enum err dwarf_sections_read(struct elf_file *file, struct dwarf_sections *ret_sections,
                              struct error *ret_damage, struct error *error);
+
+/* The same of a .dwo or .dwp file, whose sections have names that end in .dwo. The skeletons' file
+ * has the addresses and, in version 4, the range lists. */
+enum err dwarf_sections_read_split(struct elf_file *file, const struct dwarf_sections *skeletons,
+                                   struct dwarf_sections *ret_sections, struct error *ret_damage,
+                                   struct error *error);

@@ -12,13 +12,19 @@
 
 struct dwarf_lookup;
 
+/* The sections of the file, the supplementary file, its sections, and split units. */
+#define DWARF_DAMAGE_MAX 4
+
 struct dwarf_source {
     struct symbol_source source;
     struct elf_file *file;
     struct dwarf_info *info;
     struct dwarf_extents extents;
-    struct error damage; /* of a section as a whole; code ERR_OK: none */
-    size_t *shards;      /* the first unit of each, and the number of units behind the last */
+    struct dwarf_info *supplement;          /* NULL: none; owned, as is the next */
+    struct dwarf_split *split;              /* the files that have the split units */
+    struct error damages[DWARF_DAMAGE_MAX]; /* of files and sections as a whole */
+    size_t damage_count;
+    size_t *shards; /* the first unit of each, and the number of units behind the last */
     size_t shard_count;
     struct dwarf_lookup *lookup; /* made by the first resolve */
     struct string_pool *strings; /* what resolve hands out and had to compose */

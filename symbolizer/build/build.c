@@ -118,10 +118,16 @@ enum err build_index(const struct job_input *inputs, size_t input_count,
     if (size_max > memory_max / 2)
         size_max = memory_max / 2;
     struct build_result result = {.size = 0};
-    enum err err = object_inputs_open(&build.inputs, inputs, input_count, limits->inflated_size_max,
-                                      limits->dwarf_backend, error);
+    const struct object_inputs_options options = {
+        .inflated_size_max = limits->inflated_size_max,
+        .backend = limits->dwarf_backend,
+        .dwo_finder = limits->dwo_finder,
+    };
+    enum err err = object_inputs_open(&build.inputs, inputs, input_count, &options, error);
     if (err == ERR_OK) {
         object_inputs_describe(&build.inputs, &build.summary);
+        result.missing_dwo_count =
+            object_inputs_missing_dwos(&build.inputs, result.missing_dwos, BUILD_MISSING_MAX);
         err = collection_init(&build.collection, memory_max / 2, error);
     }
     if (err == ERR_OK)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "debuginfo/dwarf_split.h"
 #include "symbolizer/build/collection.h"
 #include "symbolizer/index/index.h"
 #include "symbolizer/protocol/job.h"
@@ -24,15 +25,21 @@ struct build_limits {
     uint64_t index_size_max; /* 0: 4 GiB */
     uint64_t inflated_size_max;
     enum dwarf_backend dwarf_backend;
+    struct dwarf_dwo_finder *dwo_finder;  /* NULL: no .dwo file is looked for by its name */
     unsigned thread_count;                /* 0: one for each processor */
     struct collection_progress *progress; /* may be NULL */
     bool without_columns;                 /* a smaller index; otherwise columns are kept */
 };
 
+/* As many as a report has room for. */
+#define BUILD_MISSING_MAX 64
+
 struct build_result {
     struct index_summary summary;
     uint64_t size;        /* of the index */
     uint64_t memory_peak; /* the most that tables took, without what reading the inputs takes */
+    uint64_t missing_dwos[BUILD_MISSING_MAX]; /* DWO ids of split units that are not there */
+    size_t missing_dwo_count;
 };
 
 /* Writes to out_fd (empty, seekable). ERR_MALFORMED, ERR_UNSUPPORTED, ERR_LIMIT, ERR_NO_MEMORY. */

@@ -20,29 +20,58 @@ static enum err find_role(const struct job_input *list, size_t count, enum job_r
     return ERR_OK;
 }
 
-static enum err open_role(struct object_inputs *inputs, const struct job_input *list, size_t count,
-                          enum job_role role, const struct elf_limits *limits,
+static enum err open_input(const struct job_input *input, const struct elf_limits *limits,
+                           struct elf_file **ret_file, struct error *error) {
+    enum err err = elf_file_open_fd(input->fd, limits, ret_file, error);
+    if (err)
+        error_prefix(error, "%s input", job_role_name(input->role));
+    return err;
+}
+
+/* The file of a role that may be there once; *ret_file stays as it is when there is none. */
+static enum err open_role(const struct job_input *list, size_t count, enum job_role role,
+                          const struct elf_limits *limits, struct elf_file **ret_file,
                           struct error *error) {
     const struct job_input *input;
     enum err err = find_role(list, count, role, &input, error);
-    if (err || !input)
-        return err;
-    err = elf_file_open_fd(input->fd, limits, &inputs->files[inputs->file_count], error);
-    if (err) {
-        error_prefix(error, "%s input", job_role_name(role));
-        return err;
+    return err || !input ? err : open_input(input, limits, ret_file, error);
+}
+
+/* One of the files that addresses are asked of. */
+static enum err open_object(struct object_inputs *inputs, const struct job_input *list,
+                            size_t count, enum job_role role, const struct elf_limits *limits,
+                            struct error *error) {
+    struct elf_file **file = &inputs->files[inputs->file_count];
+    enum err err = open_role(list, count, role, limits, file, error);
+    inputs->file_count += *file != NULL;
+    return err;
+}
+
+/* The files that DWARF is spread over besides. */
+static enum err open_others(struct object_inputs *inputs, const struct job_input *list,
+                            size_t count, const struct elf_limits *limits, struct error *error) {
+    enum err err =
+        open_role(list, count, JOB_ROLE_SUPPLEMENTARY, limits, &inputs->supplement, error);
+    if (!err)
+        err = open_role(list, count, JOB_ROLE_DWP, limits, &inputs->package, error);
+    for (size_t i = 0; !err && i < count; i++) {
+        if (list[i].role != JOB_ROLE_DWO)
+            continue;
+        err = open_input(&list[i], limits, &inputs->dwos[inputs->dwo_count], error);
+        inputs->dwo_count += !err;
     }
-    inputs->file_count++;
-    return ERR_OK;
+    return err;
 }
 
 enum err object_inputs_open_files(struct object_inputs *inputs, const struct job_input *list,
                                   size_t count, uint64_t inflated_size_max, struct error *error) {
     *inputs = (struct object_inputs){0};
     struct elf_limits limits = {.inflated_size_max = inflated_size_max};
-    enum err err = open_role(inputs, list, count, JOB_ROLE_MAIN, &limits, error);
+    enum err err = open_object(inputs, list, count, JOB_ROLE_MAIN, &limits, error);
     if (err == ERR_OK)
-        err = open_role(inputs, list, count, JOB_ROLE_DEBUG, &limits, error);
+        err = open_object(inputs, list, count, JOB_ROLE_DEBUG, &limits, error);
+    if (err == ERR_OK)
+        err = open_others(inputs, list, count, &limits, error);
     if (err)
         return err;
     if (inputs->file_count == 0)
@@ -57,9 +86,18 @@ enum err object_inputs_open_files(struct object_inputs *inputs, const struct job
 }
 
 static enum err new_dwarf(struct object_inputs *inputs, struct elf_file *file,
-                          enum dwarf_backend backend, struct error *error) {
-    if (backend == DWARF_BACKEND_NATIVE)
-        return dwarf_source_new(file, &inputs->dwarf, error);
+                          const struct object_inputs_options *options, struct error *error) {
+    const struct dwarf_files files = {
+        .main = file,
+        .supplement = inputs->supplement,
+        .split = {.package = inputs->package,
+                  .dwos = inputs->dwos,
+                  .dwo_count = inputs->dwo_count,
+                  .finder = options->dwo_finder},
+    };
+    inputs->dwarf_is_native = options->backend == DWARF_BACKEND_NATIVE;
+    if (inputs->dwarf_is_native)
+        return dwarf_source_new_spread(&files, &inputs->dwarf, error);
     enum err err = libdw_source_new(file, &inputs->dwarf, error);
     if (elf_file_debug_damage(file))
         inputs->damage++;
@@ -68,11 +106,11 @@ static enum err new_dwarf(struct object_inputs *inputs, struct elf_file *file,
 
 /* The DWARF of the first file that has any we can read. One that we cannot read is damage, and the
  * symbols still answer; running out of bounds is not. */
-static enum err open_dwarf(struct object_inputs *inputs, enum dwarf_backend backend,
-                           struct error *error) {
+static enum err open_dwarf(struct object_inputs *inputs,
+                           const struct object_inputs_options *options, struct error *error) {
     for (size_t i = 0; i < inputs->file_count && !inputs->dwarf; i++) {
         struct error reason = {0};
-        enum err err = new_dwarf(inputs, inputs->files[i], backend, &reason);
+        enum err err = new_dwarf(inputs, inputs->files[i], options, &reason);
         if (err == ERR_NO_MEMORY || err == ERR_LIMIT) {
             *error = reason;
             return err;
@@ -86,11 +124,11 @@ static enum err open_dwarf(struct object_inputs *inputs, enum dwarf_backend back
 }
 
 enum err object_inputs_open(struct object_inputs *inputs, const struct job_input *list,
-                            size_t count, uint64_t inflated_size_max, enum dwarf_backend backend,
+                            size_t count, const struct object_inputs_options *options,
                             struct error *error) {
-    enum err err = object_inputs_open_files(inputs, list, count, inflated_size_max, error);
+    enum err err = object_inputs_open_files(inputs, list, count, options->inflated_size_max, error);
     if (err == ERR_OK)
-        err = open_dwarf(inputs, backend, error);
+        err = open_dwarf(inputs, options, error);
     for (size_t i = 0; err == ERR_OK && i < inputs->file_count; i++)
         err = symtab_source_new(inputs->files[i], &inputs->symtabs[i], error);
     return err;
@@ -102,6 +140,10 @@ void object_inputs_clear(struct object_inputs *inputs) {
         symbol_source_free(inputs->symtabs[i]);
     for (size_t i = 0; i < inputs->file_count; i++)
         elf_file_free(inputs->files[i]);
+    for (size_t i = 0; i < inputs->dwo_count; i++)
+        elf_file_free(inputs->dwos[i]);
+    elf_file_free(inputs->supplement);
+    elf_file_free(inputs->package);
     *inputs = (struct object_inputs){0};
 }
 
@@ -147,6 +189,13 @@ void object_inputs_describe(const struct object_inputs *inputs, struct index_sum
         summary->has_dynsym |= contents.has_dynsym;
     }
     summary->executable_bytes = executable_bytes(inputs, &summary->extents_exact);
+}
+
+size_t object_inputs_missing_dwos(const struct object_inputs *inputs, uint64_t *ret_ids,
+                                  size_t count_max) {
+    if (!inputs->dwarf || !inputs->dwarf_is_native)
+        return 0;
+    return dwarf_source_missing_dwos(inputs->dwarf, ret_ids, count_max);
 }
 
 void object_inputs_extents(const struct object_inputs *inputs, const struct pc_range **ret_extents,

@@ -1,45 +1,46 @@
 #include "symbolizer/build/object_needs.h"
 
-#include "base/cursor.h"
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/hash.h"
+#include "debuginfo/debug_link.h"
+#include "debuginfo/dwarf_supplement.h"
 
-#define ALTLINK_ID_SIZE_MAX 64
-
-/* Both sections begin with a file name and its NUL. */
-static struct cursor open_link(struct elf_file *file, const char *name, struct span *ret_path) {
-    const struct elf_section *section = elf_file_section_by_name(file, name);
-    struct span bytes = {NULL, 0};
-    struct error ignored;
-    if (section && elf_file_section_data(file, section, &bytes, &ignored))
-        bytes = (struct span){NULL, 0};
-    struct cursor cursor = cursor_of(bytes, elf_file_header(file)->big_endian, name);
-    *ret_path = cursor_cstring(&cursor);
-    return cursor;
-}
+#define LINK_ID_SIZE_MAX 64
 
 static void find_debuglink(struct elf_file *file, struct report *report) {
-    struct span path;
-    struct cursor cursor = open_link(file, ".gnu_debuglink", &path);
-    if (!cursor_failed(&cursor))
-        report_add_need(report, REPORT_NEED_DEBUGLINK, path);
+    struct debug_link link;
+    struct error ignored;
+    if (debug_link_read(file, &link, &ignored) == ERR_OK)
+        report_add_need(report, REPORT_NEED_DEBUGLINK, span_cstr(link.name));
 }
 
-/* Behind the name the build ID of the dwz file, to the end of the section. */
-static void find_altlink(struct elf_file *file, struct report *report) {
-    struct span path;
-    struct cursor cursor = open_link(file, ".gnu_debugaltlink", &path);
-    struct span id = cursor_bytes(&cursor, cursor_left(&cursor));
-    char text[2 * ALTLINK_ID_SIZE_MAX + 1];
-    if (cursor_failed(&cursor) || id.size > ALTLINK_ID_SIZE_MAX)
+/* By the id of the file that is missing: a build ID, or a checksum that is as good. */
+static void find_supplement(const struct object_inputs *inputs, struct elf_file *file,
+                            struct report *report) {
+    struct dwarf_supplement_link link;
+    char text[2 * LINK_ID_SIZE_MAX + 1];
+    if (!dwarf_supplement_link_read(file, &link) || link.id.size > LINK_ID_SIZE_MAX)
         return;
-    hex_encode(id, text);
+    if (inputs->supplement && dwarf_supplement_fits(inputs->supplement, &link))
+        return;
+    hex_encode(link.id, text);
     report_add_need(report, REPORT_NEED_ALTLINK, span_cstr(text));
 }
 
 void object_needs_find(const struct object_inputs *inputs, struct report *report) {
     for (size_t i = 0; i < inputs->file_count; i++) {
-        find_altlink(inputs->files[i], report);
+        find_supplement(inputs, inputs->files[i], report);
         if (!report->summary.has_dwarf)
             find_debuglink(inputs->files[i], report);
+    }
+}
+
+void object_needs_add_dwos(const uint64_t *ids, size_t count, struct report *report) {
+    for (size_t i = 0; i < count; i++) {
+        char text[17];
+        snprintf(text, sizeof(text), "%016" PRIx64, ids[i]);
+        report_add_need(report, REPORT_NEED_DWO, span_cstr(text));
     }
 }

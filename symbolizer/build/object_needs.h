@@ -1,7 +1,6 @@
 /*
  * What is not among the inputs and would make their symbols better: the debug file that
- * .gnu_debuglink names, where no input has DWARF, and the dwz file that .gnu_debugaltlink names.
- * The ids of .dwo files are not among them: they stand in DWARF that this step does not read.
+ * .gnu_debuglink names, where no input has DWARF, the supplementary file of dwz, and split units.
  */
 #pragma once
 
@@ -10,3 +9,6 @@
 
 /* report->summary tells what the inputs hold. Links that break their format count as absent. */
 void object_needs_find(const struct object_inputs *inputs, struct report *report);
+
+/* The DWO ids of split units that a build missed. */
+void object_needs_add_dwos(const uint64_t *ids, size_t count, struct report *report);

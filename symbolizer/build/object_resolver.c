@@ -13,13 +13,15 @@ struct object_resolver {
 };
 
 enum err object_resolver_new(const struct job_input *inputs, size_t input_count,
+                             struct dwarf_dwo_finder *dwo_finder,
                              struct object_resolver **ret_resolver, struct error *error) {
     CLEANUP(cleanup_object_resolver)
     struct object_resolver *resolver = calloc(1, sizeof(*resolver));
     if (!resolver)
         return error_set(error, ERR_NO_MEMORY, "no memory for a resolver");
-    enum err err =
-        object_inputs_open(&resolver->inputs, inputs, input_count, 0, DWARF_BACKEND_NATIVE, error);
+    const struct object_inputs_options options = {.backend = DWARF_BACKEND_NATIVE,
+                                                  .dwo_finder = dwo_finder};
+    enum err err = object_inputs_open(&resolver->inputs, inputs, input_count, &options, error);
     if (err == ERR_OK)
         *ret_resolver = TAKE(resolver);
     return err;

@@ -6,11 +6,14 @@
 #pragma once
 
 #include "base/symbol_source.h"
+#include "debuginfo/dwarf_split.h"
 #include "symbolizer/protocol/job.h"
 
 struct object_resolver;
 
+/* The finder may be NULL (debuginfo/dwarf_split.h). */
 enum err object_resolver_new(const struct job_input *inputs, size_t input_count,
+                             struct dwarf_dwo_finder *dwo_finder,
                              struct object_resolver **ret_resolver, struct error *error);
 void object_resolver_free(struct object_resolver *resolver);
 DEFINE_CLEANUP(object_resolver, struct object_resolver, object_resolver_free)

@@ -56,6 +56,7 @@ static enum err build(const struct job *job, struct report *report, struct error
         return err;
     report->summary = result.summary;
     report->size = result.size;
+    object_needs_add_dwos(result.missing_dwos, result.missing_dwo_count, report);
     return ERR_OK;
 }
 

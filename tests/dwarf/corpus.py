@@ -3,6 +3,7 @@
 An answer is a list of frames, leaf first; a frame is (function, file's base name, line). What is
 compared is the whole list.
 """
+import contextlib
 import json
 import os
 import re
@@ -124,30 +125,36 @@ def ask_driver(path, addresses, how, *options):
     return parse_blocks(ask_driver_raw(path, addresses, how, *options))
 
 
-def build_index(path, index, *options):
-    """What the service does with an upload: the worker makes the index."""
+def build_index(path, index, *options, others=()):
+    """What the service does with an upload: the worker makes the index, of other files with their
+    roles too. Its report."""
     report = os.path.join(os.path.dirname(index), "report")
-    with open(path, "rb") as main, open(index, "wb") as out, open(report, "wb") as told:
-        fds = [told.fileno(), out.fileno(), main.fileno()]
-        run([os.path.join(BUILD, "symbolizer-worker"), "build", f"--report={fds[0]}",
-             f"--out={fds[1]}", *options, f"main={fds[2]}"], pass_fds=fds)
+    with contextlib.ExitStack() as files:
+        told, out = (files.enter_context(open(name, "wb")) for name in (report, index))
+        inputs = [(role, files.enter_context(open(name, "rb")))
+                  for role, name in [("main", path), *others]]
+        fds = [file.fileno() for file in (told, out, *(file for _, file in inputs))]
+        run([os.path.join(BUILD, "symbolizer-worker"), "build", f"--report={told.fileno()}",
+             f"--out={out.fileno()}", *options,
+             *(f"{role}={file.fileno()}" for role, file in inputs)], pass_fds=fds)
     with open(report, encoding="utf-8") as told:
         text = told.read()
     if not text.startswith("status ok\n"):
         raise RuntimeError(f"the worker reports:\n{text}")
+    return text
 
 
-def ask_index_raw(path, addresses, *options):
+def ask_index_raw(path, addresses, *options, others=()):
     """What index_query prints for each address about an index made of the file."""
     with tempfile.TemporaryDirectory(prefix="dwarf-index-") as directory:
         index = os.path.join(directory, "index")
-        build_index(path, index, *options)
+        build_index(path, index, *options, others=others)
         return split_blocks(run([os.path.join(BUILD, "drivers", "index_query"), index],
                                 input="".join(f"{address:x}\n" for address in addresses)))
 
 
-def ask_index(path, addresses, *options):
-    return parse_blocks(ask_index_raw(path, addresses, *options))
+def ask_index(path, addresses, *options, others=()):
+    return parse_blocks(ask_index_raw(path, addresses, *options, others=others))
 
 
 def ask_symbolize(path, addresses):
