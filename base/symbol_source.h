@@ -68,6 +68,8 @@ struct sink_line {
     bool end_sequence;
 };
 
+#define SINK_SYMBOL_NAMES_MAX 64
+
 /*
  * A winner among the ELF symbols: symbols come in ascending address and do not overlap;
  * [begin, end) is what the symbol may answer for.
@@ -78,6 +80,10 @@ struct sink_symbol {
     uint64_t end;
     uint64_t entry_pc; /* the symbol's value; below begin where another symbol lies inside it */
     enum symbol_origin origin; /* symtab or dynsym */
+    /* All names of code that begins at `begin`, this one among them, the better ones first; none
+     * where there is no other, or where the symbol itself begins elsewhere. */
+    const struct span *names;
+    size_t name_count; /* at most SINK_SYMBOL_NAMES_MAX */
 };
 
 /* A compilation unit begins; functions, inlined copies and lines that follow belong to it. */

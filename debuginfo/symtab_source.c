@@ -130,6 +130,54 @@ static enum err need_stubs(struct symtab_source *source, struct error *error) {
 /* --- the source --------------------------------------------------------------------------------
  */
 
+/* Candidates are sorted by address, and at one address from the weakest to the best. */
+static size_t first_above(const struct symbol_candidates *candidates, uint64_t pc) {
+    size_t low = 0;
+    size_t high = candidates->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (candidates->items[middle].begin <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static size_t names_in_table(const struct symbol_candidates *candidates, uint64_t pc,
+                             struct span ret_names[static SYMTAB_NAMES_MAX]) {
+    size_t count = 0;
+    for (size_t i = first_above(candidates, pc); i > 0 && count < SYMTAB_NAMES_MAX; i--) {
+        const struct symbol_candidate *candidate = &candidates->items[i - 1];
+        if (candidate->begin != pc)
+            break;
+        if (candidate->kind != SYMBOL_KIND_STUB)
+            ret_names[count++] = candidate->name;
+    }
+    return count;
+}
+
+static enum err push_winner(const struct symtab_source *source, const struct symbol_winner *winner,
+                            struct symbol_sink *sink, struct error *error) {
+    const struct symbol_candidate *candidate = &source->candidates.items[winner->candidate];
+    struct span names[SYMTAB_NAMES_MAX];
+    struct sink_symbol symbol = {
+        .name = candidate->name,
+        .begin = winner->begin,
+        .end = winner->end,
+        .entry_pc = candidate->begin,
+        .origin = candidate->origin,
+    };
+    size_t count = winner->begin == candidate->begin
+                       ? names_in_table(&source->candidates, winner->begin, names)
+                       : 0;
+    if (count > 1) {
+        symbol.names = names;
+        symbol.name_count = count;
+    }
+    return sink->ops->symbol(sink, &symbol, error);
+}
+
 static enum err push_symbols(struct symbol_source *base, struct symbol_sink *sink,
                              struct error *error) {
     struct symtab_source *source = symtab_source_of(base);
@@ -139,16 +187,7 @@ static enum err push_symbols(struct symbol_source *base, struct symbol_sink *sin
     for (size_t i = 0; i < source->candidates.damage_count; i++)
         sink->ops->damage(sink, source->candidates.damage[i].text);
     for (size_t i = 0; i < source->winner_count; i++) {
-        const struct symbol_winner *winner = &source->winners[i];
-        const struct symbol_candidate *candidate = &source->candidates.items[winner->candidate];
-        struct sink_symbol symbol = {
-            .name = candidate->name,
-            .begin = winner->begin,
-            .end = winner->end,
-            .entry_pc = candidate->begin,
-            .origin = candidate->origin,
-        };
-        err = sink->ops->symbol(sink, &symbol, error);
+        err = push_winner(source, &source->winners[i], sink, error);
         if (err)
             return err;
     }
@@ -211,33 +250,6 @@ static enum err resolve_symbol(struct symbol_source *base, uint64_t pc, struct f
 
 /* --- names -------------------------------------------------------------------------------------
  */
-
-/* Candidates are sorted by address, and at one address from the weakest to the best. */
-static size_t first_above(const struct symbol_candidates *candidates, uint64_t pc) {
-    size_t low = 0;
-    size_t high = candidates->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (candidates->items[middle].begin <= pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static size_t names_in_table(const struct symbol_candidates *candidates, uint64_t pc,
-                             struct span ret_names[static SYMTAB_NAMES_MAX]) {
-    size_t count = 0;
-    for (size_t i = first_above(candidates, pc); i > 0 && count < SYMTAB_NAMES_MAX; i--) {
-        const struct symbol_candidate *candidate = &candidates->items[i - 1];
-        if (candidate->begin != pc)
-            break;
-        if (candidate->kind != SYMBOL_KIND_STUB)
-            ret_names[count++] = candidate->name;
-    }
-    return count;
-}
 
 /* False when there are more than there is room for: only the table knows the best of them. */
 static bool names_by_scan(struct symtab_source *source, uint64_t pc,

@@ -16,7 +16,7 @@
 #include "base/symbol_source.h"
 #include "debuginfo/elf_file.h"
 
-#define SYMTAB_NAMES_MAX 64
+#define SYMTAB_NAMES_MAX SINK_SYMBOL_NAMES_MAX
 
 /*
  * All names of code that begins at pc, the better ones first, with the one that answers there among

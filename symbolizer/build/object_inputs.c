@@ -215,23 +215,3 @@ void object_inputs_extents(const struct object_inputs *inputs, const struct pc_r
         *ret_exact = exact;
     }
 }
-
-enum err object_inputs_outer_name(const struct object_inputs *inputs,
-                                  const struct outer_name *dwarf, uint64_t entry_pc,
-                                  struct span *ret_name, struct error *error) {
-    struct span names[SYMTAB_NAMES_MAX];
-    for (size_t i = 0; i < inputs->file_count; i++) {
-        size_t count = 0;
-        if (!inputs->symtabs[i])
-            continue;
-        enum err err = symtab_source_names(inputs->symtabs[i], entry_pc, names, &count, error);
-        if (err)
-            return err;
-        size_t chosen = outer_name_choose(dwarf, names, count);
-        if (chosen == OUTER_NAME_KEEP)
-            continue;
-        *ret_name = names[chosen];
-        return ERR_OK;
-    }
-    return ERR_OK;
-}

@@ -11,7 +11,6 @@
 #include "base/symbol_source.h"
 #include "debuginfo/dwarf_split.h"
 #include "debuginfo/elf_file.h"
-#include "symbolizer/build/outer_name.h"
 #include "symbolizer/index/index.h"
 #include "symbolizer/protocol/job.h"
 
@@ -57,13 +56,3 @@ size_t object_inputs_missing_dwos(const struct object_inputs *inputs, uint64_t *
 /* Where code lies, from the file that knows best; empty when none does. */
 void object_inputs_extents(const struct object_inputs *inputs, const struct pc_range **ret_extents,
                            size_t *ret_count, bool *ret_exact);
-
-/*
- * The symbol that begins where a function is entered and agrees with DWARF's name for it
- * (outer_name.h), of the first file that has one; *ret_name stays as it was when that name is to
- * stay. The name lives as long as the symbol sources, which were pushed from before or are asked by
- * one thread. ERR_NO_MEMORY, ERR_LIMIT.
- */
-enum err object_inputs_outer_name(const struct object_inputs *inputs,
-                                  const struct outer_name *dwarf, uint64_t entry_pc,
-                                  struct span *ret_name, struct error *error);

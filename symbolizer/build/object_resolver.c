@@ -4,7 +4,9 @@
 
 #include "base/buffer.h"
 #include "debuginfo/elf_object.h"
+#include "debuginfo/symtab_source.h"
 #include "symbolizer/build/object_inputs.h"
+#include "symbolizer/build/outer_name.h"
 #include "symbolizer/index/demangle.h"
 
 struct object_resolver {
@@ -46,10 +48,11 @@ bool object_resolver_section_address(const struct object_resolver *resolver, str
     return false;
 }
 
-/* The symbol at pc: .symtab before .dynsym, the main input before the debug one. */
+/* The symbol at pc: .symtab before .dynsym, the main input before the debug one. NULL: none. */
 static enum err find_symbol(struct object_resolver *resolver, uint64_t pc,
-                            struct symbol_frame *ret_symbol, bool *ret_found, struct error *error) {
-    *ret_found = false;
+                            struct symbol_frame *ret_symbol, struct symbol_source **ret_source,
+                            struct error *error) {
+    *ret_source = NULL;
     for (size_t i = 0; i < resolver->inputs.file_count; i++) {
         struct symbol_source *source = resolver->inputs.symtabs[i];
         enum err err = source->ops->resolve(source, pc, &resolver->symbol, error);
@@ -58,12 +61,35 @@ static enum err find_symbol(struct object_resolver *resolver, uint64_t pc,
         if (resolver->symbol.count == 0)
             continue;
         const struct symbol_frame *frame = &resolver->symbol.frames[0];
-        bool better = frame->origin == SYMBOL_ORIGIN_SYMTAB && *ret_found &&
-                      ret_symbol->origin != SYMBOL_ORIGIN_SYMTAB;
-        if (!*ret_found || better)
+        bool better = !*ret_source || (frame->origin == SYMBOL_ORIGIN_SYMTAB &&
+                                       ret_symbol->origin != SYMBOL_ORIGIN_SYMTAB);
+        if (better) {
             *ret_symbol = *frame;
-        *ret_found = true;
+            *ret_source = source;
+        }
     }
+    return ERR_OK;
+}
+
+/* The symbol that begins where the outermost function is entered, if it agrees with DWARF's name
+ * (outer_name.h). */
+static enum err name_by_alias(struct object_resolver *resolver, struct symbol_frame *outermost,
+                              struct error *error) {
+    struct span names[SYMTAB_NAMES_MAX];
+    struct symbol_frame symbol;
+    struct symbol_source *source;
+    size_t count = 0;
+    if (!outermost->has_entry_pc)
+        return ERR_OK;
+    enum err err = find_symbol(resolver, outermost->entry_pc, &symbol, &source, error);
+    if (!err && source && symbol.entry_pc == outermost->entry_pc)
+        err = symtab_source_names(source, outermost->entry_pc, names, &count, error);
+    if (err)
+        return err;
+    struct outer_name dwarf = {outermost->name, outermost->short_name};
+    size_t chosen = outer_name_choose(&dwarf, names, count);
+    if (chosen != OUTER_NAME_KEEP)
+        outermost->name = names[chosen];
     return ERR_OK;
 }
 
@@ -73,9 +99,9 @@ static enum err name_by_symbol(struct object_resolver *resolver, uint64_t pc,
                                struct frame_list *frames, struct error *error) {
     struct symbol_frame *outermost = &frames->frames[frames->count - 1];
     struct symbol_frame symbol;
-    bool found;
+    struct symbol_source *found;
     if (outermost->name.size > 0)
-        return ERR_OK;
+        return name_by_alias(resolver, outermost, error);
     bool rows_alone = !outermost->has_entry_pc;
     enum err err =
         find_symbol(resolver, rows_alone ? pc : outermost->entry_pc, &symbol, &found, error);
@@ -116,7 +142,7 @@ static enum err resolve(struct object_resolver *resolver, uint64_t pc, struct fr
     if (frames->count > 0)
         return name_by_symbol(resolver, pc, frames, error);
     struct symbol_frame symbol;
-    bool found;
+    struct symbol_source *found;
     enum err err = find_symbol(resolver, pc, &symbol, &found, error);
     return !err && found ? frame_list_add(frames, &symbol, error) : err;
 }

@@ -18,6 +18,7 @@
 /* What the copies of one function share. Names and files are shared strings. */
 struct shard_subject {
     uint32_t name;
+    uint32_t short_name; /* where the name is not mangled; else 0 */
     uint32_t file;
     uint32_t line;
     uint16_t flags;

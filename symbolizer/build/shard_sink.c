@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "symbolizer/build/unit_flatten.h"
+#include "symbolizer/index/demangle.h"
 
 struct shard_sink {
     struct symbol_sink sink;
@@ -42,6 +43,19 @@ static enum err push_file(struct symbol_sink *base, struct span path, uint32_t *
     return shared_strings_intern(sink_of(base)->strings, path, false, ret_file, error);
 }
 
+/* Which symbol fits a function can need it (outer_name.h). */
+static enum err add_short_name(struct shard_sink *sink, const struct sink_subject *pushed,
+                               struct shard_subject *subject, struct error *error) {
+    if (pushed->short_name.size == 0 || demangle_looks_mangled(pushed->name))
+        return ERR_OK;
+    if (span_equal(pushed->short_name, pushed->name)) {
+        subject->short_name = subject->name;
+        return ERR_OK;
+    }
+    return shared_strings_intern(sink->strings, pushed->short_name, false, &subject->short_name,
+                                 error);
+}
+
 static enum err push_subject(struct symbol_sink *base, const struct sink_subject *pushed,
                              uint32_t *ret_subject, struct error *error) {
     struct shard_sink *sink = sink_of(base);
@@ -58,6 +72,8 @@ static enum err push_subject(struct symbol_sink *base, const struct sink_subject
     if (err == ERR_OK && pushed->name.size > 0)
         err = shared_strings_intern(sink->strings, pushed->name, pushed->name_is_linkage,
                                     &subject.name, error);
+    if (err == ERR_OK)
+        err = add_short_name(sink, pushed, &subject, error);
     if (err)
         return err;
     shard->subjects[shard->subject_count++] = subject;

@@ -1,9 +1,28 @@
 #include "symbolizer/build/symbol_map.h"
 
+#include <assert.h>
+
 #define SYMBOLS_MAX ((size_t)UINT32_MAX - 1)
 
 /* Added to the number of the push, of which there are a handful. */
 #define DYNSYM_RANK ((uint32_t)1 << 16)
+
+static enum err add_names(struct symbol_map *map, const struct sink_symbol *pushed,
+                          struct mapped_symbol *symbol, struct error *error) {
+    assert(pushed->name_count <= SINK_SYMBOL_NAMES_MAX);
+    if (pushed->name_count > SYMBOLS_MAX - map->all_name_count)
+        return error_set(error, ERR_LIMIT, "more than %zu names of symbols", SYMBOLS_MAX);
+    enum err err = BUDGET_GROW(map->budget, map->names, map->name_capacity,
+                               map->all_name_count + pushed->name_count, error);
+    symbol->name_first = (uint32_t)map->all_name_count;
+    symbol->name_count = (uint32_t)pushed->name_count;
+    for (size_t i = 0; err == ERR_OK && i < pushed->name_count; i++)
+        err = shared_strings_intern(map->strings, pushed->names[i], true,
+                                    &map->names[map->all_name_count + i], error);
+    if (err == ERR_OK)
+        map->all_name_count += pushed->name_count;
+    return err;
+}
 
 static enum err push_symbol(struct symbol_sink *sink, const struct sink_symbol *pushed,
                             struct error *error) {
@@ -22,6 +41,8 @@ static enum err push_symbol(struct symbol_sink *sink, const struct sink_symbol *
     enum err err = BUDGET_GROW(map->budget, map->list, map->capacity, map->count + 1, error);
     if (err == ERR_OK)
         err = shared_strings_intern(map->strings, pushed->name, true, &symbol.name, error);
+    if (err == ERR_OK && pushed->name_count > 0)
+        err = add_names(map, pushed, &symbol, error);
     if (err == ERR_OK)
         map->list[map->count++] = symbol;
     return err;
@@ -44,6 +65,7 @@ void symbol_map_clear(struct symbol_map *map) {
     if (!map->budget)
         return;
     BUDGET_FREE(map->budget, map->list, map->capacity);
+    BUDGET_FREE(map->budget, map->names, map->name_capacity);
     sweep_segments_clear(map->budget, &map->segments);
 }
 

@@ -15,8 +15,10 @@ struct mapped_symbol {
     uint64_t begin;
     uint64_t end;
     uint64_t entry_pc;
-    uint32_t name; /* shared string */
-    uint32_t rank; /* smaller wins */
+    uint32_t name;       /* shared string */
+    uint32_t name_first; /* of all names at its entry, the better ones first */
+    uint32_t name_count; /* 0: `name` is the only one */
+    uint32_t rank;       /* smaller wins */
     enum symbol_origin origin;
     uint32_t written; /* for the caller, as in struct shared_string */
 };
@@ -28,6 +30,8 @@ struct symbol_map {
     struct shared_strings *strings;
     struct mapped_symbol *list;
     size_t count, capacity;
+    uint32_t *names; /* shared strings */
+    size_t all_name_count, name_capacity;
     struct sweep_segments segments; /* ids are positions in the list */
     uint32_t source;                /* pushes ended so far */
     uint64_t damage;

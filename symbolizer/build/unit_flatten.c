@@ -37,24 +37,27 @@ void unit_flattener_free(struct unit_flattener *flattener) {
 
 /* --- scopes --- */
 
-/* The function's subject; if that has no name, one with the name of the symbol at its entry, and
- * then the answer is the symbol table's. */
+/* The function's subject, or one like it with the name of the symbol at its entry: where that
+ * agrees and says more, or where DWARF has no name. Then the answer is the symbol table's. */
 static enum err subject_of_function(struct unit_flattener *flattener, uint32_t node,
                                     uint32_t *ret_subject, struct error *error) {
     struct shard *shard = flattener->shard;
     *ret_subject = flattener->unit->nodes[node].subject;
-    if (shard->subjects[*ret_subject - 1].name)
-        return ERR_OK;
     uint32_t symbol = unit_function_symbol(flattener, node);
     if (symbol == SYMBOL_NONE)
+        return ERR_OK;
+    bool has_name = shard->subjects[*ret_subject - 1].name != 0;
+    uint32_t name = flattener->symbols->list[symbol].name;
+    if (has_name && !unit_function_name(flattener, node, symbol, &name))
         return ERR_OK;
     enum err err = SHARD_RESERVE(shard, subjects, subject_count, subject_capacity, error);
     if (err)
         return err;
     struct shard_subject named = shard->subjects[*ret_subject - 1];
-    named.name = flattener->symbols->list[symbol].name;
-    named.origin = (uint8_t)flattener->symbols->list[symbol].origin;
+    named.name = name;
     named.is_linkage = true;
+    if (!has_name)
+        named.origin = (uint8_t)flattener->symbols->list[symbol].origin;
     shard->subjects[shard->subject_count++] = named;
     *ret_subject = (uint32_t)shard->subject_count;
     return ERR_OK;

@@ -41,6 +41,11 @@ uint64_t unit_function_entry(const struct unit *unit, uint32_t node, bool *ret_k
 /* The symbol at the entry, if the entry is known. */
 uint32_t unit_function_symbol(const struct unit_flattener *flattener, uint32_t node);
 
+/* True, with the name to take, if the symbol at the function's entry has one that agrees with the
+ * function's own and differs (outer_name.h). */
+bool unit_function_name(const struct unit_flattener *flattener, uint32_t node, uint32_t symbol,
+                        uint32_t *ret_name);
+
 struct line_context unit_function_context(const struct unit_flattener *flattener, uint32_t node);
 
 /* Fills claims and owned. */

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "symbolizer/build/outer_name.h"
 #include "symbolizer/build/unit_flatten_internal.h"
 
 uint64_t unit_function_entry(const struct unit *unit, uint32_t node, bool *ret_known) {
@@ -13,6 +14,33 @@ uint32_t unit_function_symbol(const struct unit_flattener *flattener, uint32_t n
     uint64_t end;
     uint64_t entry = unit_function_entry(flattener->unit, node, &known);
     return known ? symbol_map_at(flattener->symbols, entry, &end) : SYMBOL_NONE;
+}
+
+bool unit_function_name(const struct unit_flattener *flattener, uint32_t node, uint32_t symbol,
+                        uint32_t *ret_name) {
+    const struct symbol_map *symbols = flattener->symbols;
+    const struct mapped_symbol *mapped = &symbols->list[symbol];
+    const struct unit_node *function = &flattener->unit->nodes[node];
+    const struct shard_subject *subject = &flattener->shard->subjects[function->subject - 1];
+    bool known;
+    if (mapped->entry_pc != unit_function_entry(flattener->unit, node, &known) ||
+        (mapped->name_count == 0 && mapped->name == subject->name))
+        return false;
+    const uint32_t *numbers = mapped->name_count ? &symbols->names[mapped->name_first]
+                                                 : &mapped->name;
+    size_t count = mapped->name_count ? mapped->name_count : 1;
+    struct span names[SINK_SYMBOL_NAMES_MAX];
+    for (size_t i = 0; i < count; i++)
+        names[i] = shared_strings_get(symbols->strings, numbers[i]);
+    struct outer_name dwarf = {
+        .name = shared_strings_get(symbols->strings, subject->name),
+        .short_name = shared_strings_get(symbols->strings, subject->short_name),
+    };
+    size_t chosen = outer_name_choose(&dwarf, names, count);
+    if (chosen == OUTER_NAME_KEEP || numbers[chosen] == subject->name)
+        return false;
+    *ret_name = numbers[chosen];
+    return true;
 }
 
 struct line_context unit_function_context(const struct unit_flattener *flattener, uint32_t node) {
