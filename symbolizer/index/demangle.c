@@ -1,6 +1,7 @@
 #include "symbolizer/index/demangle.h"
 
 #include <libiberty/demangle.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "symbolizer/index/demangle_internal.h"
@@ -35,22 +36,67 @@ static bool begins_as_function(struct span name) {
             (is_digit(rest.data[1]) || rest.data[1] == 'K' || rest.data[1] == 'S'));
 }
 
-/* Substitutions S_ and S0_, template parameters T_ and T0_, expansions of packs Dp and sp. In an
- * identifier they are none, and are counted all the same. */
-static bool may_double(char first, char second) {
-    bool is_reference = first == 'S' || first == 'T';
-    bool is_number = second == '_' || is_digit(second) || (second >= 'A' && second <= 'Z');
-    return (is_reference && is_number) || (second == 'p' && (first == 'D' || first == 's'));
+/* Substitutions that are told apart; later ones count as if each were referred to anew. */
+#define SUBSTITUTIONS_TOLD 64u
+
+struct expansion {
+    size_t work; /* parts that may have to be visited, at most */
+    bool has_parameters;
+    bool has_conversions;
+    uint8_t references[SUBSTITUTIONS_TOLD];
+};
+
+static void note_substitution(struct expansion *expansion, unsigned number) {
+    if (number >= SUBSTITUTIONS_TOLD || expansion->references[number] == UINT8_MAX) {
+        expansion->work *= 2;
+        return;
+    }
+    /* The factor for it grows from 1 + count to 2 + count; rounded up. */
+    size_t count = expansion->references[number]++;
+    expansion->work = expansion->work / (1 + count) * (2 + count) + 2 + count;
+}
+
+/* S_, S0_, SZ_: the number is one more than what stands there. Returns whether it is one. */
+static bool read_substitution(const char *at, const char *end, unsigned *ret_number) {
+    unsigned number = 0;
+    for (const char *start = ++at; at < end; at++) {
+        if (*at == '_') {
+            *ret_number = number;
+            return true;
+        }
+        bool is_upper = *at >= 'A' && *at <= 'Z';
+        if ((!is_digit(*at) && !is_upper) || at - start >= 4)
+            return false;
+        number = (at == start ? 0 : number - 1) * 36 + 1 +
+                 (unsigned)(is_upper ? *at - 'A' + 10 : *at - '0');
+    }
+    return false;
+}
+
+/* What is one of these only because of an identifier's letters is counted all the same. */
+static void note_reference(struct expansion *expansion, const char *at, const char *end) {
+    unsigned number;
+    char next = at + 1 < end ? at[1] : '\0';
+    if (*at == 'S' && read_substitution(at, end, &number))
+        note_substitution(expansion, number);
+    bool is_parameter = *at == 'T' && (next == '_' || next == 'L' || is_digit(next));
+    bool is_pack = (*at == 'D' || *at == 's') && next == 'p';
+    if (is_parameter || is_pack)
+        expansion->work *= 2;
+    expansion->has_parameters |= is_parameter;
+    expansion->has_conversions |= *at == 'c' && next == 'v';
 }
 
 bool demangle_is_cheap(struct span name) {
     if (name.size > CHEAP_SIZE_MAX || !begins_as_function(name) ||
         memchr(name.data, '\0', name.size))
         return false;
-    size_t work = name.size;
-    for (size_t i = 3; i < name.size && work <= CHEAP_WORK_MAX; i++)
-        work <<= may_double(name.data[i - 1], name.data[i]);
-    return work <= CHEAP_WORK_MAX;
+    struct expansion expansion = {.work = name.size};
+    const char *end = name.data + name.size;
+    for (const char *at = name.data + 2; at < end && expansion.work <= CHEAP_WORK_MAX; at++)
+        note_reference(&expansion, at, end);
+    return expansion.work <= CHEAP_WORK_MAX &&
+           !(expansion.has_parameters && expansion.has_conversions);
 }
 
 static void start_output(struct demangle_output *output) {

@@ -37,10 +37,15 @@
 bool demangle(struct span name, struct buffer *ret_text);
 
 /*
- * True of the C++ names whose text alone shows that demangling them is affordable: what can make a
- * name grow is a reference back to a part of it, which at most doubles what is printed, and a name
- * with few of them stays below the bound on work whatever they refer to. Nine of ten real names are
- * such. Whether the name is well-formed is not looked at beyond its first letters. True means that
+ * True of the C++ names whose text alone shows that demangling them is affordable. What makes a
+ * name grow is a reference to a part of it. A reference leads to what ends before it, so no path
+ * through what is printed takes one twice; and of those to one substitution it takes at most one,
+ * since what is meant by S1_ ends before the first S1_. So a name of n bytes has at most n times
+ * the product of (1 + the number of references to it) over all substitutions parts to print, times
+ * two for each template parameter and pack. Template parameters of conversion operators stand
+ * before what they mean: such names are left out. Nearly all real names are cheap.
+ *
+ * Whether the name is well-formed is not looked at beyond its first letters. True means that
  * demangle() may be called in the server although nobody has tried it.
  */
 bool demangle_is_cheap(struct span name);
