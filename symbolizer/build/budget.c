@@ -2,6 +2,8 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 enum err memory_budget_take(struct memory_budget *budget, uint64_t size, struct error *error) {
     uint_fast64_t used = atomic_load_explicit(&budget->used, memory_order_relaxed);
@@ -36,18 +38,44 @@ static size_t next_capacity(const struct memory_budget *budget, size_t capacity,
     return wanted;
 }
 
-enum err budget_grow(struct memory_budget *budget, void **array, size_t *capacity, size_t count,
-                     size_t element_size, struct error *error) {
-    if (count <= *capacity)
-        return ERR_OK;
-    if (count > SIZE_MAX / 2 / element_size)
-        return error_set(error, ERR_LIMIT, "a table of %zu entries is too large", count);
-    size_t wanted = next_capacity(budget, *capacity, count, element_size);
+/* Arrays of so many bytes are mapped. */
+#define MAPPED_SIZE_MIN ((size_t)64 << 10)
+
+static void release(void *array, size_t size) {
+    if (size >= MAPPED_SIZE_MIN)
+        munmap(array, size);
+    else
+        free(array);
+}
+
+static void *map(size_t size) {
+    void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+/* As realloc. */
+static void *resize(void *array, size_t before, size_t size) {
+    if (size < MAPPED_SIZE_MIN)
+        return realloc(array, size);
+    if (before >= MAPPED_SIZE_MIN) {
+        void *moved = mremap(array, before, size, MREMAP_MAYMOVE);
+        return moved == MAP_FAILED ? NULL : moved;
+    }
+    void *mapped = map(size);
+    if (mapped && before > 0)
+        memcpy(mapped, array, before);
+    if (mapped)
+        free(array);
+    return mapped;
+}
+
+static enum err set_capacity(struct memory_budget *budget, void **array, size_t *capacity,
+                             size_t wanted, size_t element_size, struct error *error) {
     uint64_t more = (uint64_t)(wanted - *capacity) * element_size;
     enum err err = memory_budget_take(budget, more, error);
     if (err)
         return err;
-    void *grown = realloc(*array, wanted * element_size);
+    void *grown = resize(*array, *capacity * element_size, wanted * element_size);
     if (!grown) {
         memory_budget_give(budget, more);
         return error_set(error, ERR_NO_MEMORY, "no memory for a table of %zu entries", wanted);
@@ -57,7 +85,26 @@ enum err budget_grow(struct memory_budget *budget, void **array, size_t *capacit
     return ERR_OK;
 }
 
+enum err budget_grow(struct memory_budget *budget, void **array, size_t *capacity, size_t count,
+                     size_t element_size, struct error *error) {
+    if (count <= *capacity)
+        return ERR_OK;
+    if (count > SIZE_MAX / 2 / element_size)
+        return error_set(error, ERR_LIMIT, "a table of %zu entries is too large", count);
+    size_t wanted = next_capacity(budget, *capacity, count, element_size);
+    return set_capacity(budget, array, capacity, wanted, element_size, error);
+}
+
+enum err budget_make(struct memory_budget *budget, void **array, size_t *capacity, size_t count,
+                     size_t element_size, struct error *error) {
+    if (count > SIZE_MAX / 2 / element_size)
+        return error_set(error, ERR_LIMIT, "a table of %zu entries is too large", count);
+    *array = NULL;
+    *capacity = 0;
+    return set_capacity(budget, array, capacity, count, element_size, error);
+}
+
 void budget_free(struct memory_budget *budget, void *array, size_t capacity, size_t element_size) {
-    free(array);
+    release(array, capacity * element_size);
     memory_budget_give(budget, (uint64_t)capacity * element_size);
 }

@@ -25,14 +25,19 @@ enum err memory_budget_take(struct memory_budget *budget, uint64_t size, struct 
 void memory_budget_give(struct memory_budget *budget, uint64_t size);
 
 /*
- * Makes room for `count` elements of `element_size` in the array at *array, which is malloc'ed and
- * holds *capacity of them: at least half as many more than before, so that appending stays linear.
- * ERR_LIMIT, ERR_NO_MEMORY; the array then is as it was.
+ * Makes room for `count` elements of `element_size` in the array at *array, which holds *capacity
+ * of them: at least half as many more than before, so that appending stays linear. Large arrays are
+ * mapped: they grow without being copied, leave no holes behind, and go back to the system when
+ * they are freed. ERR_LIMIT, ERR_NO_MEMORY; the array then is as it was.
  */
 enum err budget_grow(struct memory_budget *budget, void **array, size_t *capacity, size_t count,
                      size_t element_size, struct error *error);
 
-/* Frees an array that budget_grow made. */
+/* Room for exactly `count` elements (at least one), for an array that does not grow. */
+enum err budget_make(struct memory_budget *budget, void **array, size_t *capacity, size_t count,
+                     size_t element_size, struct error *error);
+
+/* Frees an array that budget_grow or budget_make made. */
 void budget_free(struct memory_budget *budget, void *array, size_t capacity, size_t element_size);
 
 /* The same on typed arrays. */

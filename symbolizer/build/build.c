@@ -1,5 +1,7 @@
 #include "symbolizer/build/build.h"
 
+#include <malloc.h>
+
 #include "symbolizer/build/assembly.h"
 #include "symbolizer/build/collection.h"
 #include "symbolizer/build/index_writer.h"
@@ -40,6 +42,9 @@ static enum err collect(struct build *build, struct error *error) {
         err = collection_push(collection, dwarf, limits->thread_count, limits->progress, error);
     if (err == ERR_OK)
         collection_try_names(collection, limits->thread_count);
+    symbol_source_free(TAKE(dwarf));
+    /* What the reader held while it read is free by now, but in every thread's heap. */
+    malloc_trim(0);
     return err;
 }
 

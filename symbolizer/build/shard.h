@@ -105,6 +105,12 @@ struct shard {
 
 void shard_clear(struct shard *shard);
 
+/* Makes it the empty shard, and keeps the memory. */
+void shard_reset(struct shard *shard);
+
+/* A copy in arrays of just the size that is needed. `to` is empty. */
+enum err shard_copy(const struct shard *from, struct shard *to, struct error *error);
+
 /* The interval that pc is in, counted from the stretch's first. */
 uint32_t shard_interval_at(const struct shard *shard, const struct shard_stretch *stretch,
                            uint64_t pc);

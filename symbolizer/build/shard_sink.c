@@ -13,7 +13,8 @@ struct shard_sink {
     struct unit_flattener *flattener;
     struct unit unit;
     bool has_unit;
-    struct shard *shard;
+    struct shard work;    /* grows while a shard is pushed; reused by the next */
+    struct shard *result; /* what it is copied to at the end */
 };
 
 static struct shard_sink *sink_of(struct symbol_sink *sink) {
@@ -23,7 +24,7 @@ static struct shard_sink *sink_of(struct symbol_sink *sink) {
 static enum err end_unit(struct shard_sink *sink, struct error *error) {
     if (!sink->has_unit)
         return ERR_OK;
-    enum err err = unit_flatten(sink->flattener, &sink->unit, sink->shard, error);
+    enum err err = unit_flatten(sink->flattener, &sink->unit, &sink->work, error);
     unit_reset(&sink->unit);
     sink->has_unit = false;
     return err;
@@ -59,7 +60,7 @@ static enum err add_short_name(struct shard_sink *sink, const struct sink_subjec
 static enum err push_subject(struct symbol_sink *base, const struct sink_subject *pushed,
                              uint32_t *ret_subject, struct error *error) {
     struct shard_sink *sink = sink_of(base);
-    struct shard *shard = sink->shard;
+    struct shard *shard = &sink->work;
     assert(pushed->flags <= UINT16_MAX && pushed->origin <= UINT8_MAX);
     struct shard_subject subject = {
         .file = pushed->decl_file,
@@ -84,20 +85,20 @@ static enum err push_subject(struct symbol_sink *base, const struct sink_subject
 static enum err push_function(struct symbol_sink *base, const struct sink_function *function,
                               uint32_t *ret_node, struct error *error) {
     struct shard_sink *sink = sink_of(base);
-    assert(sink->has_unit && function->subject - 1 < sink->shard->subject_count);
+    assert(sink->has_unit && function->subject - 1 < sink->work.subject_count);
     enum err err = unit_add_function(&sink->unit, function, ret_node, error);
-    sink->shard->counts.functions += err == ERR_OK;
+    sink->work.counts.functions += err == ERR_OK;
     return err;
 }
 
 static enum err push_inlined(struct symbol_sink *base, const struct sink_inlined *inlined,
                              uint32_t *ret_node, struct error *error) {
     struct shard_sink *sink = sink_of(base);
-    assert(sink->has_unit && inlined->subject - 1 < sink->shard->subject_count);
+    assert(sink->has_unit && inlined->subject - 1 < sink->work.subject_count);
     bool kept = false;
     enum err err = unit_add_inlined(&sink->unit, inlined, ret_node, &kept, error);
-    sink->shard->counts.inlined += err == ERR_OK && kept;
-    sink->shard->counts.damage += err == ERR_OK && !kept;
+    sink->work.counts.inlined += err == ERR_OK && kept;
+    sink->work.counts.damage += err == ERR_OK && !kept;
     return err;
 }
 
@@ -106,7 +107,7 @@ static enum err push_sequence(struct symbol_sink *base, const struct sink_line *
     struct shard_sink *sink = sink_of(base);
     assert(sink->has_unit);
     enum err err = unit_add_sequence(&sink->unit, rows, count, error);
-    sink->shard->counts.line_rows += err == ERR_OK ? count - 1 : 0;
+    sink->work.counts.line_rows += err == ERR_OK ? count - 1 : 0;
     return err;
 }
 
@@ -118,7 +119,7 @@ static enum err push_symbol(struct symbol_sink *base, const struct sink_symbol *
 
 static void note_damage(struct symbol_sink *base, const char *what) {
     (void)what;
-    sink_of(base)->shard->counts.damage++;
+    sink_of(base)->work.counts.damage++;
 }
 
 static const struct symbol_sink_ops shard_sink_ops = {
@@ -142,6 +143,7 @@ enum err shard_sink_new(struct memory_budget *budget, struct shared_strings *str
     sink->budget = budget;
     sink->strings = strings;
     sink->unit.budget = budget;
+    sink->work.budget = budget;
     enum err err = unit_flattener_new(budget, symbols, &sink->flattener, error);
     if (err == ERR_OK)
         *ret_sink = TAKE(sink);
@@ -153,16 +155,19 @@ void shard_sink_free(struct shard_sink *sink) {
         return;
     unit_flattener_free(sink->flattener);
     unit_clear(&sink->unit);
+    shard_clear(&sink->work);
     free(sink);
 }
 
 struct symbol_sink *shard_sink_begin(struct shard_sink *sink, struct shard *shard) {
-    sink->shard = shard;
+    sink->result = shard;
     sink->has_unit = false;
     unit_reset(&sink->unit);
+    shard_reset(&sink->work);
     return &sink->sink;
 }
 
 enum err shard_sink_end(struct shard_sink *sink, struct error *error) {
-    return end_unit(sink, error);
+    enum err err = end_unit(sink, error);
+    return err ? err : shard_copy(&sink->work, sink->result, error);
 }

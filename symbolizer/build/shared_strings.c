@@ -71,8 +71,7 @@ static void clear_stripe(struct shared_strings *strings, struct stripe *stripe) 
     while (stripe->chunks) {
         struct string_chunk *chunk = stripe->chunks;
         stripe->chunks = chunk->next;
-        memory_budget_give(strings->budget, sizeof(*chunk) + chunk->size);
-        free(chunk);
+        budget_free(strings->budget, chunk, sizeof(*chunk) + chunk->size, 1);
     }
     for (unsigned i = 0; i < BLOCK_COUNT && stripe->blocks[i]; i++) {
         memory_budget_give(strings->budget, block_size(i) * sizeof(struct shared_string));
@@ -118,14 +117,14 @@ static enum err add_chunk(struct shared_strings *strings, struct stripe *stripe,
         room = CHUNK_SIZE_MAX;
     if (room < size)
         room = size;
-    enum err err = memory_budget_take(strings->budget, sizeof(struct string_chunk) + room, error);
+    /* As an array that does not grow: large ones are mapped, and cut nothing else into pieces. */
+    void *made = NULL;
+    size_t capacity = 0;
+    enum err err = budget_make(strings->budget, &made, &capacity,
+                               sizeof(struct string_chunk) + room, 1, error);
     if (err)
         return err;
-    struct string_chunk *chunk = malloc(sizeof(*chunk) + room);
-    if (!chunk) {
-        memory_budget_give(strings->budget, sizeof(*chunk) + room);
-        return error_set(error, ERR_NO_MEMORY, "no memory for %zu bytes of strings", room);
-    }
+    struct string_chunk *chunk = made;
     *chunk = (struct string_chunk){.next = stripe->chunks, .size = room};
     stripe->chunks = chunk;
     return ERR_OK;
