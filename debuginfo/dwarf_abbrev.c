@@ -318,7 +318,7 @@ static unsigned flags_of(const struct dwarf_declaration *declaration, uint32_t t
     unsigned flags = DWARF_ABBREV_DEFINED | tag_flags(declaration->tag);
     if (declaration->has_children)
         flags |= DWARF_ABBREV_CHILDREN;
-    if (taken & code_slots)
+    if ((taken & code_slots) && (flags & (DWARF_ABBREV_SUBPROGRAM | DWARF_ABBREV_INLINED)))
         flags |= DWARF_ABBREV_CODE;
     if (holds_no_code(declaration->tag) && (taken & (1u << DWARF_SLOT_SIBLING)))
         flags |= DWARF_ABBREV_NO_CODE;
@@ -343,7 +343,8 @@ static struct dwarf_abbrev make_abbrev(struct table_reader *reader,
         flush(reader, &skip);
     abbrev.skip_count = (uint32_t)abbrevs->step_count - abbrev.skip_first;
     abbrev.tag = declaration->tag <= UINT16_MAX ? (uint16_t)declaration->tag : 0;
-    abbrev.flags = (uint8_t)(flags_of(declaration, take.taken) | (known ? 0 : DWARF_ABBREV_BROKEN));
+    abbrev.flags =
+        (uint16_t)(flags_of(declaration, take.taken) | (known ? 0 : DWARF_ABBREV_BROKEN));
     return abbrev;
 }
 

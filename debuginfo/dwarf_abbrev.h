@@ -64,7 +64,7 @@ enum dwarf_abbrev_flags {
     DWARF_ABBREV_SUBPROGRAM = 1u << 2,
     DWARF_ABBREV_INLINED = 1u << 3,
     DWARF_ABBREV_SCOPE = 1u << 4,   /* can be somebody's scope; subprograms are */
-    DWARF_ABBREV_CODE = 1u << 5,    /* has an attribute that can state addresses */
+    DWARF_ABBREV_CODE = 1u << 5,    /* a subprogram or copy that can state addresses */
     DWARF_ABBREV_NO_CODE = 1u << 6, /* nothing below it can have code, and it names its sibling */
     DWARF_ABBREV_BROKEN = 1u << 7,  /* a form in it is unknown: what follows cannot be found */
 };
@@ -76,7 +76,7 @@ struct dwarf_abbrev {
     uint32_t skip_count;
     uint32_t fixed_size; /* of all values together, where skip_count is 0 */
     uint16_t tag;
-    uint8_t flags; /* of enum dwarf_abbrev_flags */
+    uint16_t flags; /* of enum dwarf_abbrev_flags */
 };
 
 struct dwarf_abbrev_entry;

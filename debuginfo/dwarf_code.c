@@ -19,7 +19,7 @@ enum err dwarf_code_walk_start(struct dwarf_code_walk *code, const struct dwarf_
     code->reader.sections = dwarf_info_sections(root->unit->info);
     code->reader.bases = &root->unit->bases;
     code->reader.damaged = false;
-    return dwarf_walk_start(&code->walk, DWARF_WALK_CODE, root, error);
+    return dwarf_walk_start(&code->walk, root, error);
 }
 
 enum err dwarf_code_walk_next(struct dwarf_code_walk *code, bool *ret_found, struct error *error) {

@@ -40,6 +40,19 @@ const uint8_t *dwarf_die_take_values(const struct dwarf_step *steps, size_t coun
     return position;
 }
 
+const uint8_t *dwarf_die_skip_steps(const struct dwarf_unit *unit, const struct dwarf_step *steps,
+                                    size_t count, const uint8_t *position) {
+    for (const struct dwarf_step *step = steps; position && step < steps + count; step++) {
+        if (step->kind == DWARF_STEP_FIXED)
+            position = dwarf_skip(position, unit->end, step->size);
+        else if (step->kind == DWARF_STEP_LEB)
+            position = dwarf_skip_leb(position, unit->end);
+        else
+            position = dwarf_form_skip(step->form, position, unit->end, &unit->bases.encoding);
+    }
+    return position;
+}
+
 static enum err no_die(const struct dwarf_place *place, struct error *error) {
     return error_set(error, ERR_MALFORMED,
                      "DWARF unit at 0x%" PRIx64 ": no DIE at its offset 0x%tx", place->unit->offset,
@@ -64,9 +77,9 @@ enum err dwarf_die_read(const struct dwarf_place *place, struct dwarf_die *ret_d
     ret_die->abbrev = abbrev;
     ret_die->position = place->position;
     ret_die->present = 0;
-    ret_die->next = dwarf_die_take_values(abbrevs->steps + abbrev->take_first, abbrev->take_count,
-                                          position, ret_die);
-    return ret_die->next ? ERR_OK : no_die(place, error);
+    position = dwarf_die_take_values(abbrevs->steps + abbrev->take_first, abbrev->take_count,
+                                     position, ret_die);
+    return position ? ERR_OK : no_die(place, error);
 }
 
 bool dwarf_die_unsigned(const struct dwarf_die *die, enum dwarf_slot slot, uint64_t *ret_value) {
@@ -208,7 +221,7 @@ static bool place_in(const struct dwarf_unit *unit, uint64_t offset,
     if (!unit || unit->damage || offset >= (uint64_t)(unit->end - unit->header) ||
         unit->header + offset < unit->root)
         return false;
-    *ret_place = (struct dwarf_place){unit, unit->header + offset};
+    *ret_place = (struct dwarf_place){.unit = unit, .position = unit->header + offset};
     return true;
 }
 

@@ -14,8 +14,7 @@ struct dwarf_die {
     const struct dwarf_unit *unit;
     const struct dwarf_abbrev *abbrev;
     const uint8_t *position;
-    const uint8_t *next; /* behind its values: its first child, or its sibling if it has none */
-    uint32_t present;    /* one bit for each slot that has a value */
+    uint32_t present; /* one bit for each slot that has a value */
     struct dwarf_value values[DWARF_SLOT_COUNT];
 };
 
@@ -23,6 +22,7 @@ struct dwarf_die {
 struct dwarf_place {
     const struct dwarf_unit *unit;
     const uint8_t *position;
+    bool is_outermost; /* known to lie in the unit DIE, and so in no scope */
 };
 
 static inline bool dwarf_die_has(const struct dwarf_die *die, enum dwarf_slot slot) {
@@ -37,6 +37,20 @@ enum err dwarf_die_read(const struct dwarf_place *place, struct dwarf_die *ret_d
  * values, or NULL when they cannot be read. */
 const uint8_t *dwarf_die_take_values(const struct dwarf_step *steps, size_t count,
                                      const uint8_t *position, struct dwarf_die *die);
+
+/* Past values of which none is taken; same failure. */
+const uint8_t *dwarf_die_skip_steps(const struct dwarf_unit *unit, const struct dwarf_step *steps,
+                                    size_t count, const uint8_t *position);
+
+static inline const uint8_t *dwarf_die_skip_values(const struct dwarf_unit *unit,
+                                                   const struct dwarf_abbrevs *abbrevs,
+                                                   const struct dwarf_abbrev *abbrev,
+                                                   const uint8_t *position) {
+    if (__builtin_expect(abbrev->skip_count == 0, 1))
+        return dwarf_skip(position, unit->end, abbrev->fixed_size);
+    return dwarf_die_skip_steps(unit, abbrevs->steps + abbrev->skip_first, abbrev->skip_count,
+                                position);
+}
 
 /* The readers below answer false when the attribute is absent, of a wrong form, or leads nowhere.
  */

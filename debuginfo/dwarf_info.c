@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "debuginfo/dwarf_abbrev_cache.h"
-#include "debuginfo/dwarf_scopes.h"
 #include "debuginfo/dwarf_unit_read.h"
 
 /* Each takes some hundred bytes of memory for eleven of input; real files have some ten thousand.
@@ -204,8 +203,6 @@ enum err dwarf_info_new(const struct dwarf_sections *sections, struct dwarf_info
 void dwarf_info_free(struct dwarf_info *info) {
     if (!info)
         return;
-    for (size_t i = 0; i < info->unit_count; i++)
-        dwarf_scopes_free((struct dwarf_scopes *)atomic_load(&info->units[i].scopes));
     dwarf_abbrev_cache_free(info->abbrevs);
     free(info->units);
     free(info->signatures);
@@ -306,14 +303,4 @@ enum err dwarf_unit_abbrevs(const struct dwarf_unit *unit, const struct dwarf_ab
     }
     *ret_abbrevs = abbrevs;
     return ERR_OK;
-}
-
-const struct dwarf_scopes *dwarf_info_keep_scopes(const struct dwarf_unit *unit,
-                                                  struct dwarf_scopes *scopes) {
-    struct dwarf_unit *own = &unit->info->units[unit->number];
-    const struct dwarf_scopes *kept = NULL;
-    if (atomic_compare_exchange_strong(&own->scopes, &kept, scopes))
-        return scopes;
-    dwarf_scopes_free(scopes);
-    return kept;
 }

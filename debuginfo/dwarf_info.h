@@ -64,8 +64,3 @@ const struct dwarf_unit *dwarf_info_type_unit(const struct dwarf_info *info, uin
 
 /* What is wrong with the list as a whole; NULL: nothing. */
 const char *dwarf_info_damage(const struct dwarf_info *info);
-
-/* Publishes what was read of a unit on first use. Of two threads that read it at once one wins, and
- * what it has is returned. Takes ownership. */
-const struct dwarf_scopes *dwarf_info_keep_scopes(const struct dwarf_unit *unit,
-                                                  struct dwarf_scopes *scopes);

@@ -113,7 +113,8 @@ static enum err read_functions(struct dwarf_lookup *lookup, const struct dwarf_u
     known->function_count = 0;
     struct dwarf_code_walk *code = dwarf_lookup_code(lookup);
     const struct dwarf_unit *in = dwarf_unit_of_code(unit);
-    enum err err = dwarf_code_walk_start(code, &(struct dwarf_place){in, in->root}, error);
+    enum err err =
+        dwarf_code_walk_start(code, &(struct dwarf_place){.unit = in, .position = in->root}, error);
     bool found = !err;
     while (!err && found) {
         err = dwarf_code_walk_next(code, &found, error);
@@ -142,7 +143,8 @@ static void search_unit(const struct dwarf_lookup *lookup, const struct dwarf_un
             continue;
         if (search->place.unit && size >= search->size)
             continue;
-        search->place = (struct dwarf_place){dwarf_unit_of_code(unit), function->position};
+        search->place =
+            (struct dwarf_place){.unit = dwarf_unit_of_code(unit), .position = function->position};
         search->size = size;
     }
 }

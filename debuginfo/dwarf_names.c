@@ -2,8 +2,6 @@
 
 #include <dwarf.h>
 
-#include "debuginfo/dwarf_scopes.h"
-
 /* Languages whose functions have no scopes that a person would write. */
 static bool has_scopes(uint32_t language) {
     switch (language) {
@@ -19,14 +17,15 @@ static bool has_scopes(uint32_t language) {
     }
 }
 
-struct dwarf_place dwarf_subject_place(const struct dwarf_die *die) {
+struct dwarf_place dwarf_subject_place(const struct dwarf_die *die, size_t depth) {
     const uint32_t own = 1u << DWARF_SLOT_NAME | 1u << DWARF_SLOT_LINKAGE_NAME |
                          1u << DWARF_SLOT_DECL_FILE | 1u << DWARF_SLOT_DECL_LINE |
                          1u << DWARF_SLOT_SPECIFICATION;
     struct dwarf_place place;
     if (!(die->present & own) && dwarf_die_reference(die, DWARF_SLOT_ABSTRACT_ORIGIN, &place))
         return place;
-    return (struct dwarf_place){die->unit, die->position};
+    return (struct dwarf_place){
+        .unit = die->unit, .position = die->position, .is_outermost = depth == 1};
 }
 
 /* What one DIE of the chain adds: each attribute counts where it is met first, so that a definition
@@ -60,10 +59,11 @@ static enum err read_chain(const struct dwarf_place *place, struct dwarf_subject
     return ERR_OK;
 }
 
-static enum err make_scoped_name(const struct dwarf_place *declaration, struct buffer *scratch,
-                                 struct dwarf_subject *subject, struct error *error) {
+static enum err make_scoped_name(const struct dwarf_place *declaration, struct dwarf_scopes *scopes,
+                                 struct buffer *scratch, struct dwarf_subject *subject,
+                                 struct error *error) {
     scratch->size = 0;
-    enum err err = dwarf_scopes_append(declaration, scratch, error);
+    enum err err = dwarf_scopes_append(scopes, declaration, scratch, error);
     if (err)
         return err;
     if (scratch->size == 0 || scratch->size + subject->short_name.size > DWARF_NAME_SIZE_MAX)
@@ -75,15 +75,16 @@ static enum err make_scoped_name(const struct dwarf_place *declaration, struct b
     return ERR_OK;
 }
 
-enum err dwarf_subject_read(const struct dwarf_place *place, struct buffer *scratch,
-                            struct dwarf_subject *ret_subject, struct error *error) {
+enum err dwarf_subject_read(const struct dwarf_place *place, struct dwarf_scopes *scopes,
+                            struct buffer *scratch, struct dwarf_subject *ret_subject,
+                            struct error *error) {
     struct dwarf_subject subject = {.name = span_cstr(""), .short_name = span_cstr("")};
     struct dwarf_place declaration;
     enum err err = read_chain(place, &subject, &declaration, error);
     if (!err && !subject.name_is_linkage && subject.short_name.size > 0) {
         subject.name = subject.short_name;
-        if (declaration.unit && has_scopes(declaration.unit->language))
-            err = make_scoped_name(&declaration, scratch, &subject, error);
+        if (declaration.unit && !declaration.is_outermost && has_scopes(declaration.unit->language))
+            err = make_scoped_name(&declaration, scopes, scratch, &subject, error);
     }
     if (!err)
         *ret_subject = subject;

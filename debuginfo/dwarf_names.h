@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/buffer.h"
-#include "debuginfo/dwarf_die.h"
+#include "debuginfo/dwarf_scopes.h"
 
 /* How far abstract_origin and specification are followed; real chains have at most three links. */
 #define DWARF_ORIGIN_DEPTH_MAX 16
@@ -22,11 +22,13 @@ struct dwarf_subject {
 
 /*
  * The DIE that says all there is to say of a function or an inlined copy: where a DIE adds nothing
- * to its abstract instance, that instance, so that all copies lead to one place.
+ * to its abstract instance, that instance, so that all copies lead to one place. `depth` is that of
+ * the DIE below its unit's, 0 if it is not known.
  */
-struct dwarf_place dwarf_subject_place(const struct dwarf_die *die);
+struct dwarf_place dwarf_subject_place(const struct dwarf_die *die, size_t depth);
 
 /* What cannot be read stays empty: a broken reference costs what it would have led to. Fails only
  * for lack of memory. */
-enum err dwarf_subject_read(const struct dwarf_place *place, struct buffer *scratch,
-                            struct dwarf_subject *ret_subject, struct error *error);
+enum err dwarf_subject_read(const struct dwarf_place *place, struct dwarf_scopes *scopes,
+                            struct buffer *scratch, struct dwarf_subject *ret_subject,
+                            struct error *error);

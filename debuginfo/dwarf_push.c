@@ -16,7 +16,8 @@ struct push {
     struct dwarf_code_walk code;
     struct push_files files;
     struct place_map subjects; /* by the DIE that describes them */
-    struct buffer scratch;     /* of a composed name */
+    struct dwarf_scopes *scopes;
+    struct buffer scratch; /* of a composed name */
     struct sink_line *sequence;
     size_t sequence_capacity;
 };
@@ -25,6 +26,7 @@ static void push_free(struct push *push) {
     dwarf_code_walk_clear(&push->code);
     push_files_clear(&push->files);
     place_map_clear(&push->subjects);
+    dwarf_scopes_free(push->scopes);
     buffer_clear(&push->scratch);
     free(push->sequence);
     free(push);
@@ -43,7 +45,7 @@ static void report_damage(struct push *push, const char *what) {
 static enum err describe_subject(struct push *push, const struct dwarf_place *place,
                                  uint32_t *ret_subject, struct error *error) {
     struct dwarf_subject read;
-    enum err err = dwarf_subject_read(place, &push->scratch, &read, error);
+    enum err err = dwarf_subject_read(place, push->scopes, &push->scratch, &read, error);
     if (err)
         return err;
     struct sink_subject subject = {
@@ -61,7 +63,7 @@ static enum err describe_subject(struct push *push, const struct dwarf_place *pl
 
 static enum err subject_of(struct push *push, const struct dwarf_die *die, uint32_t *ret_subject,
                            struct error *error) {
-    struct dwarf_place place = dwarf_subject_place(die);
+    struct dwarf_place place = dwarf_subject_place(die, push->code.walk.depth);
     uint32_t *number;
     enum err err = place_map_at(&push->subjects, place.position, 0, &number, error);
     if (!err && *number == 0)
@@ -109,8 +111,8 @@ static enum err push_code(struct push *push, struct error *error) {
     const struct dwarf_unit *unit = dwarf_unit_of_code(push->unit);
     if (push->unit->split_fault)
         report_damage(push, push->unit->split_fault);
-    enum err err =
-        dwarf_code_walk_start(&push->code, &(struct dwarf_place){unit, unit->root}, &reason);
+    enum err err = dwarf_code_walk_start(
+        &push->code, &(struct dwarf_place){.unit = unit, .position = unit->root}, &reason);
     if (err == ERR_NO_MEMORY) {
         *error = reason;
         return err;
@@ -230,6 +232,9 @@ enum err dwarf_push_shard(struct symbol_source *base, size_t shard, struct symbo
     if (!push)
         return error_set(error, ERR_NO_MEMORY, "no memory for a DWARF reader");
     push->source = source;
+    push->scopes = dwarf_scopes_new();
+    if (!push->scopes)
+        return error_set(error, ERR_NO_MEMORY, "no memory for a DWARF reader");
     push->sink = sink;
     push->rows.sequence = push_sequence;
     push->files.sink = sink;

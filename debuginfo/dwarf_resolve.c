@@ -41,7 +41,7 @@ static enum err add_node(struct resolve *resolve, struct dwarf_walk *walk, struc
         resolve->capacity = capacity;
     }
     resolve->nodes[resolve->count] = (struct resolve_node){
-        .place = {walk->die.unit, walk->die.position},
+        .place = {.unit = walk->die.unit, .position = walk->die.position},
         .parent = walk->context,
         .child = DWARF_CONTEXT_NONE,
     };
@@ -94,9 +94,10 @@ static enum err find_nodes(struct resolve *resolve, const struct dwarf_place *fu
 
 static enum err fill_subject(struct resolve *resolve, const struct dwarf_die *die,
                              struct symbol_frame *frame, struct error *error) {
-    struct dwarf_place place = dwarf_subject_place(die);
+    struct dwarf_place place = dwarf_subject_place(die, 0);
     struct dwarf_subject subject;
-    enum err err = dwarf_subject_read(&place, &resolve->scratch, &subject, error);
+    enum err err =
+        dwarf_subject_read(&place, resolve->source->scopes, &resolve->scratch, &subject, error);
     if (!err)
         err = string_pool_intern(resolve->source->strings, subject.name, &frame->name, error);
     if (err)

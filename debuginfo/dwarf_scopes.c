@@ -3,94 +3,104 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "debuginfo/dwarf_info.h"
 #include "debuginfo/dwarf_names.h"
-#include "debuginfo/dwarf_walk.h"
+#include "debuginfo/dwarf_siblings.h"
+#include "debuginfo/place_map.h"
 
 #define SCOPE_DEPTH_MAX 64
 
-struct scope {
-    const uint8_t *position; /* of the DIE */
-    uint32_t parent;         /* in the list; DWARF_CONTEXT_NONE at the top */
+/* How far below its unit a DIE is looked for. Deeper ones have no scopes: listing each level may
+ * read all that lies below it. */
+#define LEVEL_DEPTH_MAX 256
+
+struct dwarf_scopes {
+    struct place_map units; /* the number of the level below each unit DIE that was asked for */
+    struct dwarf_siblings *levels; /* by number; 0 is not used */
+    size_t level_count;
+    size_t level_capacity;
 };
 
-/* What can be somebody's scope, or need one, ascending. */
-struct dwarf_scopes {
-    struct scope *items;
-    size_t count;
-    size_t capacity;
-};
+struct dwarf_scopes *dwarf_scopes_new(void) {
+    return calloc(1, sizeof(struct dwarf_scopes));
+}
 
 void dwarf_scopes_free(struct dwarf_scopes *scopes) {
     if (!scopes)
         return;
-    free(scopes->items);
+    for (size_t i = 1; i < scopes->level_count; i++)
+        dwarf_siblings_clear(&scopes->levels[i]);
+    free(scopes->levels);
+    place_map_clear(&scopes->units);
     free(scopes);
 }
 
-static enum err add_scope(struct dwarf_scopes *scopes, struct dwarf_walk *walk,
-                          struct error *error) {
-    if (scopes->count == scopes->capacity) {
-        size_t capacity = scopes->capacity ? 2 * scopes->capacity : 64;
-        struct scope *grown = NULL;
-        if (capacity < DWARF_CONTEXT_NONE)
-            grown = realloc(scopes->items, capacity * sizeof(*grown));
+/* Adds the level that begins at `first`; without any where that is NULL. */
+static enum err add_level(struct dwarf_scopes *scopes, const struct dwarf_unit *unit,
+                          const uint8_t *first, uint32_t *ret_level, struct error *error) {
+    if (scopes->level_count + 1 >= scopes->level_capacity) {
+        size_t capacity = scopes->level_capacity ? 2 * scopes->level_capacity : 64;
+        struct dwarf_siblings *grown = NULL;
+        if (capacity <= UINT32_MAX)
+            grown = realloc(scopes->levels, capacity * sizeof(*grown));
         if (!grown)
             return error_set(error, ERR_NO_MEMORY, "no memory for %zu scopes", capacity);
-        scopes->items = grown;
-        scopes->capacity = capacity;
+        scopes->levels = grown;
+        scopes->level_capacity = capacity;
     }
-    scopes->items[scopes->count] =
-        (struct scope){.position = walk->die.position, .parent = walk->context};
-    walk->context = (uint32_t)scopes->count++;
+    if (scopes->level_count == 0)
+        scopes->levels[scopes->level_count++] = (struct dwarf_siblings){0};
+    struct dwarf_siblings siblings = {0};
+    enum err err = first ? dwarf_siblings_read(unit, first, &siblings, error) : ERR_OK;
+    if (err) {
+        dwarf_siblings_clear(&siblings);
+        return err;
+    }
+    scopes->levels[scopes->level_count] = siblings;
+    *ret_level = (uint32_t)scopes->level_count++;
     return ERR_OK;
 }
 
-static enum err read_scopes(const struct dwarf_unit *unit, const struct dwarf_scopes **ret_scopes,
-                            struct error *error) {
-    CLEANUP(cleanup_dwarf_scopes) struct dwarf_scopes *scopes = calloc(1, sizeof(*scopes));
-    CLEANUP(cleanup_free) struct dwarf_walk *walk = malloc(sizeof(*walk));
-    if (!scopes || !walk)
-        return error_set(error, ERR_NO_MEMORY, "no memory for scopes");
-    enum err err =
-        dwarf_walk_start(walk, DWARF_WALK_SCOPES, &(struct dwarf_place){unit, unit->root}, error);
-    while (!err && dwarf_walk_next(walk))
-        err = add_scope(scopes, walk, error);
-    if (err)
-        return err;
-    *ret_scopes = dwarf_info_keep_scopes(unit, TAKE(scopes));
-    return ERR_OK;
-}
-
-static enum err scopes_of(const struct dwarf_unit *unit, const struct dwarf_scopes **ret_scopes,
-                          struct error *error) {
-    *ret_scopes = atomic_load_explicit(&unit->scopes, memory_order_acquire);
-    return *ret_scopes ? ERR_OK : read_scopes(unit, ret_scopes, error);
-}
-
-/* The scope that holds a DIE; a place without a unit at the top, or when it is not known. */
-static enum err find_parent(struct dwarf_place place, struct dwarf_place *ret_parent,
-                            struct error *error) {
-    const struct dwarf_scopes *scopes;
-    enum err err = scopes_of(place.unit, &scopes, error);
-    if (err)
-        return err;
-    size_t low = 0;
-    size_t high = scopes->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (scopes->items[middle].position < place.position)
-            low = middle + 1;
-        else
-            high = middle;
+static enum err top_level(struct dwarf_scopes *scopes, const struct dwarf_unit *unit,
+                          uint32_t *ret_level, struct error *error) {
+    uint32_t *level;
+    enum err err = place_map_at(&scopes->units, unit, 0, &level, error);
+    const uint8_t *first = NULL;
+    if (!err && *level == 0) {
+        err = dwarf_siblings_first(unit, &first, error);
+        if (!err)
+            err = add_level(scopes, unit, first, level, error);
     }
+    if (!err)
+        *ret_level = *level;
+    return err;
+}
+
+/* The innermost scope that holds a DIE; a place without a unit when it is in none, or not found. */
+static enum err find_parent(struct dwarf_scopes *scopes, struct dwarf_place place,
+                            struct dwarf_place *ret_parent, struct error *error) {
     *ret_parent = (struct dwarf_place){0};
-    if (low == scopes->count || scopes->items[low].position != place.position ||
-        scopes->items[low].parent == DWARF_CONTEXT_NONE)
-        return ERR_OK;
-    *ret_parent =
-        (struct dwarf_place){place.unit, scopes->items[scopes->items[low].parent].position};
-    return ERR_OK;
+    uint32_t level;
+    enum err err = top_level(scopes, place.unit, &level, error);
+    struct dwarf_place parent = {0};
+    for (int depth = 0; !err && depth < LEVEL_DEPTH_MAX; depth++) {
+        struct dwarf_sibling *sibling = dwarf_siblings_at(&scopes->levels[level], place.position);
+        if (!sibling || sibling->position == place.position) {
+            *ret_parent = parent;
+            break;
+        }
+        if (sibling->is_scope)
+            parent = (struct dwarf_place){.unit = place.unit, .position = sibling->position};
+        uint32_t below = sibling->level;
+        if (below == 0) {
+            const uint8_t *first = sibling->below;
+            err = add_level(scopes, place.unit, first, &below, error);
+            /* The list of levels may have moved, the siblings have not. */
+            if (!err)
+                sibling->level = below;
+        }
+        level = below;
+    }
+    return err;
 }
 
 /* Where a class or function is declared: one that is defined outside of the scope that declares it
@@ -126,13 +136,13 @@ static enum err read_scope_name(struct dwarf_place *place, struct span *ret_name
     return ERR_OK;
 }
 
-enum err dwarf_scopes_append(const struct dwarf_place *declaration, struct buffer *text,
-                             struct error *error) {
+enum err dwarf_scopes_append(struct dwarf_scopes *scopes, const struct dwarf_place *declaration,
+                             struct buffer *text, struct error *error) {
     struct span names[SCOPE_DEPTH_MAX];
     size_t count = 0;
     struct dwarf_place place = *declaration;
     while (count < SCOPE_DEPTH_MAX) {
-        enum err err = find_parent(place, &place, error);
+        enum err err = find_parent(scopes, place, &place, error);
         if (err == ERR_MALFORMED || err == ERR_LIMIT || (!err && !place.unit))
             break;
         if (!err)

@@ -20,6 +20,7 @@ static void source_free(struct symbol_source *base) {
     dwarf_split_free(source->split);
     dwarf_info_free(source->info);
     dwarf_info_free(source->supplement);
+    dwarf_scopes_free(source->scopes);
     string_pool_free(source->strings);
     free(source->shards);
     free(source);
@@ -150,7 +151,8 @@ enum err dwarf_source_new_spread(const struct dwarf_files *files, struct symbol_
     elf_file_executable_extents(files->main, &source->extents.items, &source->extents.count,
                                 &exact);
     source->strings = string_pool_new(STRINGS_SIZE_MAX);
-    if (!source->strings)
+    source->scopes = dwarf_scopes_new();
+    if (!source->strings || !source->scopes)
         return error_set(error, ERR_NO_MEMORY, "no memory for a DWARF reader");
     enum err err = open_info(source, files, error);
     if (!err)

@@ -7,6 +7,7 @@
 
 #include "debuginfo/dwarf_code.h"
 #include "debuginfo/dwarf_info.h"
+#include "debuginfo/dwarf_scopes.h"
 #include "debuginfo/dwarf_source.h"
 #include "debuginfo/string_pool.h"
 
@@ -27,6 +28,7 @@ struct dwarf_source {
     size_t *shards; /* the first unit of each, and the number of units behind the last */
     size_t shard_count;
     struct dwarf_lookup *lookup; /* made by the first resolve */
+    struct dwarf_scopes *scopes; /* of resolve; a shard has its own */
     struct string_pool *strings; /* what resolve hands out and had to compose */
 };
 

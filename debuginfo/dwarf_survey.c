@@ -9,7 +9,8 @@ static enum err survey_functions(struct dwarf_lookup *lookup, const struct dwarf
     const struct range_list *stated = &lookup->units[unit->number].ranges;
     struct dwarf_code_walk *code = dwarf_lookup_code(lookup);
     const struct dwarf_unit *in = dwarf_unit_of_code(unit);
-    enum err err = dwarf_code_walk_start(code, &(struct dwarf_place){in, in->root}, error);
+    enum err err =
+        dwarf_code_walk_start(code, &(struct dwarf_place){.unit = in, .position = in->root}, error);
     bool more = !err;
     while (!err && more && !*ret_found) {
         err = dwarf_code_walk_next(code, &more, error);

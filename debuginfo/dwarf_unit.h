@@ -1,7 +1,7 @@
 /*
  * One unit of .debug_info or .debug_types, as its header and its unit DIE describe it (DWARF 5,
  * 7.5.1 and 3.1). Made by dwarf_info.h and immutable from then on, but for what is read on first
- * use: the abbreviations and the scopes, which any thread may ask for.
+ * use: the abbreviations, which any thread may ask for.
  */
 #pragma once
 
@@ -11,7 +11,6 @@
 #include "debuginfo/dwarf_ranges.h"
 
 struct dwarf_info;
-struct dwarf_scopes;
 
 struct dwarf_unit {
     const struct dwarf_info *info; /* the file that holds it */
@@ -53,7 +52,6 @@ struct dwarf_unit {
 
     /* Read on first use; owned by the file. */
     _Atomic(const struct dwarf_abbrevs *) abbrevs;
-    _Atomic(const struct dwarf_scopes *) scopes;
 };
 
 /* Where the functions of a unit are, which for others than skeletons is the unit itself. */

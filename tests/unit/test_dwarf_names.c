@@ -12,11 +12,13 @@ static void expect_text(struct span text, const char *expected) {
 
 /* What a name is made of, read from the DIE at an offset of .debug_info. */
 struct named {
+    struct dwarf_scopes *scopes;
     struct dwarf_subject subject;
     struct buffer scratch;
 };
 
 static void named_clear(struct named *named) {
+    dwarf_scopes_free(named->scopes);
     buffer_clear(&named->scratch);
 }
 
@@ -25,9 +27,14 @@ static void read_subject(struct dwarf_site *site, size_t offset, struct named *n
         dwarf_site_read(site);
     const struct dwarf_unit *unit = dwarf_info_unit_at(site->units, offset);
     assert_non_null(unit);
-    const struct dwarf_place place = {unit, unit->header + (offset - unit->offset)};
+    const struct dwarf_place place = {.unit = unit,
+                                      .position = unit->header + (offset - unit->offset)};
     struct error error;
-    assert_int_equal(dwarf_subject_read(&place, &named->scratch, &named->subject, &error), ERR_OK);
+    if (!named->scopes)
+        named->scopes = dwarf_scopes_new();
+    assert_int_equal(
+        dwarf_subject_read(&place, named->scopes, &named->scratch, &named->subject, &error),
+        ERR_OK);
 }
 
 /* A unit of a language with scopes; the codes of what may be in it. */
@@ -44,6 +51,7 @@ enum {
     FUNCTION, /* a subprogram with name and children */
     C_UNIT,
     TYPE_UNIT,
+    WITH_SIBLING, /* a namespace, with sibling */
 };
 
 static void declare_all(struct dwarf_site *site) {
@@ -63,6 +71,8 @@ static void declare_all(struct dwarf_site *site) {
             DW_FORM_string, 0);
     declare(site, BY_TYPE, DW_TAG_class_type, true, DW_AT_signature, DW_FORM_ref_sig8, 0);
     declare(site, FUNCTION, DW_TAG_subprogram, true, DW_AT_name, DW_FORM_string, 0);
+    declare(site, WITH_SIBLING, DW_TAG_namespace, true, DW_AT_name, DW_FORM_string, DW_AT_sibling,
+            DW_FORM_ref4, 0);
     end_declarations(site);
 }
 
@@ -171,6 +181,42 @@ static void scopes_come_from_where_it_is_declared(void **state) {
     read_subject(&site, definition, &named);
     expect_text(named.subject.name, "outer::(anonymous namespace)::type::method::local");
     expect_text(named.subject.short_name, "local");
+}
+
+/* A namespace that says where it ends; what it says is patched in. */
+static size_t put_with_sibling(struct dwarf_site *site, const char *name) {
+    put_u8(&site->info, WITH_SIBLING);
+    put_text(&site->info, name);
+    put_number(&site->info, 4, 0);
+    return site->info.buffer.size - 4;
+}
+
+static void scopes_are_found_with_and_without_siblings(void **state) {
+    (void)state;
+    CLEANUP(dwarf_site_clear) struct dwarf_site site = {0};
+    CLEANUP(named_clear) struct named named = {0};
+    size_t begin = begin_site(&site, UNIT, DW_LANG_C_plus_plus);
+    size_t sibling = put_with_sibling(&site, "one");
+    put_scope(&site, CLASS, "type");
+    size_t first = put_named(&site, "first", 1);
+    end_children(&site);
+    size_t second = put_named(&site, "second", 2);
+    end_children(&site);
+    patch_number(&site.info, sibling, 4, site.info.buffer.size);
+    size_t third = put_named(&site, "third", 3);
+    size_t wrong = put_with_sibling(&site, "two"); /* says that it ends where it begins */
+    patch_number(&site.info, wrong, 4, third);
+    put_scope(&site, CLASS, "type");
+    size_t fourth = put_named(&site, "fourth", 4);
+    for (int i = 0; i < 3; i++)
+        end_children(&site);
+    end_plain_unit(&site, begin);
+    const size_t offsets[] = {fourth, first, second, third};
+    const char *const names[] = {"two::type::fourth", "one::type::first", "one::second", "third"};
+    for (size_t i = 0; i < 4; i++) {
+        read_subject(&site, offsets[i], &named);
+        expect_text(named.subject.name, names[i]);
+    }
 }
 
 static void c_has_no_scopes(void **state) {
@@ -290,9 +336,9 @@ static void copies_share_the_subject_of_their_abstract_instance(void **state) {
     for (size_t i = 0; i < 3; i++) {
         struct dwarf_die die;
         struct error error;
-        const struct dwarf_place place = {unit, unit->header + offsets[i]};
+        const struct dwarf_place place = {.unit = unit, .position = unit->header + offsets[i]};
         assert_int_equal(dwarf_die_read(&place, &die, &error), ERR_OK);
-        assert_ptr_equal(dwarf_subject_place(&die).position, unit->header + expected[i]);
+        assert_ptr_equal(dwarf_subject_place(&die, 0).position, unit->header + expected[i]);
     }
 }
 
@@ -339,6 +385,7 @@ int main(void) {
         cmocka_unit_test(a_definition_overrides_its_declaration),
         cmocka_unit_test(the_linkage_name_comes_first),
         cmocka_unit_test(scopes_come_from_where_it_is_declared),
+        cmocka_unit_test(scopes_are_found_with_and_without_siblings),
         cmocka_unit_test(c_has_no_scopes),
         cmocka_unit_test(origins_are_followed_into_other_units),
         cmocka_unit_test(a_broken_origin_costs_the_name_alone),

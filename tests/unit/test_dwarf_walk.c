@@ -76,14 +76,15 @@ static struct dwarf_site *begin_site(struct walk_site *site) {
     return &site->site;
 }
 
-static void start(struct walk_site *site, enum dwarf_walk_kind kind) {
+static void start(struct walk_site *site) {
     end_plain_unit(&site->site, site->begin);
     dwarf_site_read(&site->site);
     const struct dwarf_unit *unit = dwarf_info_unit(site->site.units, 0);
     struct error error;
-    assert_int_equal(
-        dwarf_walk_start(site->walk, kind, &(struct dwarf_place){unit, unit->root}, &error),
-        ERR_OK);
+    assert_int_equal(dwarf_walk_start(site->walk,
+                                      &(struct dwarf_place){.unit = unit, .position = unit->root},
+                                      &error),
+                     ERR_OK);
 }
 
 static void end_site(struct walk_site *site) {
@@ -127,7 +128,7 @@ static void copies_have_the_context_of_what_they_are_in(void **state) {
     put_code(site, FUNCTION, 0x2000);
     end_children(site);
     end_children(site);
-    start(&walk, DWARF_WALK_CODE);
+    start(&walk);
     expect_code(&walk, DW_TAG_subprogram, 0x1000, DWARF_CONTEXT_NONE);
     walk.walk->context = 7;
     expect_code(&walk, DW_TAG_inlined_subroutine, 0x1001, 7);
@@ -158,7 +159,7 @@ static void what_is_in_a_dead_function_is_passed_but_for_functions(void **state)
     end_children(site);
     end_children(site);
     end_children(site);
-    start(&walk, DWARF_WALK_CODE);
+    start(&walk);
     expect_code(&walk, DW_TAG_subprogram, 0x1000, DWARF_CONTEXT_NONE);
     expect_code(&walk, DW_TAG_subprogram, 0x1800, DWARF_CONTEXT_NONE);
     walk.walk->context = 1;
@@ -187,7 +188,7 @@ static void siblings_lead_past_what_holds_no_code(void **state) {
     put_code(site, FUNCTION, 0x2000);
     end_children(site);
     end_children(site);
-    start(&walk, DWARF_WALK_CODE);
+    start(&walk);
     expect_code(&walk, DW_TAG_subprogram, 0x2000, DWARF_CONTEXT_NONE);
     expect_end(&walk, false);
     end_site(&walk);
@@ -204,7 +205,7 @@ static void a_sibling_that_leads_back_is_not_followed(void **state) {
         put_code(site, FUNCTION, 0x2000);
         end_children(site);
         end_children(site);
-        start(&walk, DWARF_WALK_CODE);
+        start(&walk);
         expect_code(&walk, DW_TAG_subprogram, 0x2000, DWARF_CONTEXT_NONE);
         expect_end(&walk, false);
         end_site(&walk);
@@ -217,7 +218,7 @@ static void a_unit_may_end_without_its_null_entries(void **state) {
     struct dwarf_site *site = begin_site(&walk);
     put_code(site, FUNCTION, 0x1000);
     put_code(site, BLOCK, 0);
-    start(&walk, DWARF_WALK_CODE);
+    start(&walk);
     expect_code(&walk, DW_TAG_subprogram, 0x1000, DWARF_CONTEXT_NONE);
     expect_end(&walk, false);
     end_site(&walk);
@@ -232,7 +233,7 @@ static void damage_keeps_what_came_before(void **state) {
         put_code(site, FUNCTION, 0x1000);
         end_children(site);
         put_u8(&site->info, broken[i]); /* the last one is cut short */
-        start(&walk, DWARF_WALK_CODE);
+        start(&walk);
         expect_code(&walk, DW_TAG_subprogram, 0x1000, DWARF_CONTEXT_NONE);
         expect_end(&walk, true);
         end_site(&walk);
@@ -250,11 +251,11 @@ static void a_walk_from_a_function_stays_in_it(void **state) {
     put_code(site, FUNCTION, 0x2000);
     end_children(site);
     end_children(site);
-    start(&walk, DWARF_WALK_CODE);
+    start(&walk);
     expect_code(&walk, DW_TAG_subprogram, 0x1000, DWARF_CONTEXT_NONE);
-    struct dwarf_place place = {walk.walk->die.unit, walk.walk->die.position};
+    struct dwarf_place place = {.unit = walk.walk->die.unit, .position = walk.walk->die.position};
     struct error error;
-    assert_int_equal(dwarf_walk_start(walk.walk, DWARF_WALK_CODE, &place, &error), ERR_OK);
+    assert_int_equal(dwarf_walk_start(walk.walk, &place, &error), ERR_OK);
     expect_code(&walk, DW_TAG_subprogram, 0x1000, DWARF_CONTEXT_NONE);
     walk.walk->context = 0;
     expect_code(&walk, DW_TAG_inlined_subroutine, 0x1001, 0);
@@ -275,36 +276,9 @@ static void what_lies_too_deep_is_left_out(void **state) {
     put_code(site, FUNCTION, 0x2000);
     end_children(site);
     end_children(site);
-    start(&walk, DWARF_WALK_CODE);
+    start(&walk);
     expect_code(&walk, DW_TAG_subprogram, 0x2000, DWARF_CONTEXT_NONE);
     expect_end(&walk, true);
-    end_site(&walk);
-}
-
-static void scopes_know_the_scope_that_they_are_in(void **state) {
-    (void)state;
-    struct walk_site walk;
-    struct dwarf_site *site = begin_site(&walk);
-    put_code(site, NAMESPACE, 0);
-    put_code(site, VARIABLE, 0);
-    put_code(site, BLOCK, 0);
-    put_code(site, DECLARATION, 0);
-    end_children(site);
-    end_children(site);
-    end_children(site);
-    put_code(site, FUNCTION, 0x1000);
-    end_children(site);
-    end_children(site);
-    start(&walk, DWARF_WALK_SCOPES);
-    const uint16_t tags[] = {DW_TAG_namespace, DW_TAG_subprogram, DW_TAG_subprogram};
-    const uint32_t contexts[] = {DWARF_CONTEXT_NONE, 5, DWARF_CONTEXT_NONE};
-    for (size_t i = 0; i < 3; i++) {
-        assert_true(dwarf_walk_next(walk.walk));
-        assert_int_equal(walk.walk->die.abbrev->tag, tags[i]);
-        assert_int_equal(walk.walk->context, contexts[i]);
-        walk.walk->context = 5;
-    }
-    expect_end(&walk, false);
     end_site(&walk);
 }
 
@@ -318,7 +292,6 @@ int main(void) {
         cmocka_unit_test(damage_keeps_what_came_before),
         cmocka_unit_test(a_walk_from_a_function_stays_in_it),
         cmocka_unit_test(what_lies_too_deep_is_left_out),
-        cmocka_unit_test(scopes_know_the_scope_that_they_are_in),
     };
     return cmocka_run_group_tests_name("dwarf_walk", tests, NULL, NULL);
 }
