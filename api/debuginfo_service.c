@@ -6,7 +6,6 @@
 #include "api/debuginfo_ids.h"
 #include "api/error_map.h"
 #include "base/clock.h"
-#include "rpc/message_check.h"
 #include "rpc/proto/debuginfo.pb-c.h"
 
 #define REQUEST_SIZE_MAX 65536
@@ -21,41 +20,6 @@ struct request_context debuginfo_context(const struct grpc_call *call) {
     struct request_context context = request_context_default(client[0] ? client : "anonymous");
     context.deadline_mono_ms = grpc_call_deadline_ms(call);
     return context;
-}
-
-/* An allocator for protobuf-c that remembers that memory was short. */
-static void *unpack_alloc(void *failed, size_t size) {
-    void *memory = malloc(size);
-    if (!memory)
-        *(bool *)failed = true;
-    return memory;
-}
-
-static void unpack_free(void *failed, void *memory) {
-    (void)failed;
-    free(memory);
-}
-
-enum err debuginfo_unpack(const ProtobufCMessageDescriptor *descriptor, struct span bytes,
-                          ProtobufCMessage **ret_message, struct error *error) {
-    enum err err = message_check(descriptor, bytes, error);
-    if (err != ERR_OK)
-        return err;
-    bool memory_failed = false;
-    ProtobufCAllocator allocator = {unpack_alloc, unpack_free, &memory_failed};
-    ProtobufCMessage *message =
-        protobuf_c_message_unpack(descriptor, &allocator, bytes.size, (const uint8_t *)bytes.data);
-    if (!message && memory_failed)
-        return error_set(error, ERR_NO_MEMORY, "no memory for a %s", descriptor->name);
-    /* It does not say why; after the check it is a field with another type's wire type. */
-    if (!message)
-        return error_set(error, ERR_MALFORMED, "not a %s", descriptor->name);
-    *ret_message = message;
-    return ERR_OK;
-}
-
-void debuginfo_message_free(ProtobufCMessage *message) {
-    protobuf_c_message_free_unpacked(message, NULL);
 }
 
 enum err debuginfo_upload_id(const struct debuginfo_service *service,
@@ -86,11 +50,8 @@ void debuginfo_answer(struct grpc_call *call, enum err err, const struct error *
         grpc_call_finish(call, error_map_grpc(err), error_map_public_text(error), NULL);
         return;
     }
-    size_t size = protobuf_c_message_get_packed_size(message);
-    struct buffer response = {.size_max = size + 1};
-    char *room = buffer_reserve(&response, size);
-    if (room)
-        response.size = protobuf_c_message_pack(message, (uint8_t *)room);
+    struct buffer response = {0};
+    message_pack(message, &response);
     grpc_call_finish(call, GRPC_OK, NULL, &response);
 }
 
@@ -174,13 +135,13 @@ static enum err ask_should_initiate(
 
 static void should_initiate_upload(void *state, struct grpc_call *call, struct span request) {
     struct unary_call unary = unary_begin(state, call, "ShouldInitiateUpload");
-    CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
+    CLEANUP(cleanup_message) ProtobufCMessage *message = NULL;
     struct error error;
     Parca__Debuginfo__V1alpha1__ShouldInitiateUploadResponse response =
         PARCA__DEBUGINFO__V1ALPHA1__SHOULD_INITIATE_UPLOAD_RESPONSE__INIT;
     enum err err =
-        debuginfo_unpack(&parca__debuginfo__v1alpha1__should_initiate_upload_request__descriptor,
-                         request, &message, &error);
+        message_unpack(&parca__debuginfo__v1alpha1__should_initiate_upload_request__descriptor,
+                       request, &message, &error);
     if (message)
         err = ask_should_initiate(&unary, (void *)message, &response, &error);
     unary_end(&unary, call, LOG_LEVEL_DEBUG, err, &error, &response.base);
@@ -227,7 +188,7 @@ static enum err instruct(const struct unary_call *unary, const char *upload_id,
 
 static void initiate_upload(void *state, struct grpc_call *call, struct span request) {
     struct unary_call unary = unary_begin(state, call, "InitiateUpload");
-    CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
+    CLEANUP(cleanup_message) ProtobufCMessage *message = NULL;
     struct error error;
     char upload_id[UPLOAD_ID_SIZE] = "";
     CLEANUP(buffer_clear) struct buffer url = {0};
@@ -235,9 +196,8 @@ static void initiate_upload(void *state, struct grpc_call *call, struct span req
         PARCA__DEBUGINFO__V1ALPHA1__UPLOAD_INSTRUCTIONS__INIT;
     Parca__Debuginfo__V1alpha1__InitiateUploadResponse response =
         PARCA__DEBUGINFO__V1ALPHA1__INITIATE_UPLOAD_RESPONSE__INIT;
-    enum err err =
-        debuginfo_unpack(&parca__debuginfo__v1alpha1__initiate_upload_request__descriptor, request,
-                         &message, &error);
+    enum err err = message_unpack(&parca__debuginfo__v1alpha1__initiate_upload_request__descriptor,
+                                  request, &message, &error);
     if (message) {
         const Parca__Debuginfo__V1alpha1__InitiateUploadRequest *asked = (const void *)message;
         err = ask_initiate(&unary, asked, upload_id, &error);
@@ -270,13 +230,13 @@ static enum err ask_finish(struct unary_call *unary,
 
 static void mark_upload_finished(void *state, struct grpc_call *call, struct span request) {
     struct unary_call unary = unary_begin(state, call, "MarkUploadFinished");
-    CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
+    CLEANUP(cleanup_message) ProtobufCMessage *message = NULL;
     struct error error;
     Parca__Debuginfo__V1alpha1__MarkUploadFinishedResponse response =
         PARCA__DEBUGINFO__V1ALPHA1__MARK_UPLOAD_FINISHED_RESPONSE__INIT;
     enum err err =
-        debuginfo_unpack(&parca__debuginfo__v1alpha1__mark_upload_finished_request__descriptor,
-                         request, &message, &error);
+        message_unpack(&parca__debuginfo__v1alpha1__mark_upload_finished_request__descriptor,
+                       request, &message, &error);
     if (message)
         err = ask_finish(&unary, (void *)message, &error);
     unary_end(&unary, call, LOG_LEVEL_INFO, err, &error, &response.base);

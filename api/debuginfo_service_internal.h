@@ -1,7 +1,6 @@
 /* What the unary methods (debuginfo_service.c) and the streaming one (debuginfo_upload.c) share. */
 #pragma once
 
-#include <protobuf-c/protobuf-c.h>
 #include <stdatomic.h>
 
 #include "api/debuginfo_service.h"
@@ -9,6 +8,7 @@
 #include "base/request_context.h"
 #include "rpc/grpc_service.h"
 #include "rpc/grpc_unary.h"
+#include "rpc/message.h"
 
 #define DEBUGINFO_UNARY_COUNT 3
 
@@ -31,13 +31,6 @@ extern const struct grpc_method_functions debuginfo_upload_functions;
 
 /* The context of a call, as made at the edge. */
 struct request_context debuginfo_context(const struct grpc_call *call);
-
-/* Unpacks after a check; end it with debuginfo_message_free. ERR_INVALID, ERR_MALFORMED, ERR_LIMIT
- * for what the client sent, ERR_NO_MEMORY. */
-enum err debuginfo_unpack(const ProtobufCMessageDescriptor *descriptor, struct span bytes,
-                          ProtobufCMessage **ret_message, struct error *error);
-void debuginfo_message_free(ProtobufCMessage *message);
-DEFINE_CLEANUP(debuginfo_message, ProtobufCMessage, debuginfo_message_free)
 
 /*
  * The id that an upload was initiated for. Upload and MarkUploadFinished say the build ID without

@@ -220,8 +220,8 @@ static enum err take_info(struct upload_call *upload, struct span bytes, struct 
     if (upload->info)
         return error_set(error, ERR_INVALID, "info was sent twice");
     ProtobufCMessage *message = NULL;
-    enum err err = debuginfo_unpack(&parca__debuginfo__v1alpha1__upload_info__descriptor, bytes,
-                                    &message, error);
+    enum err err = message_unpack(&parca__debuginfo__v1alpha1__upload_info__descriptor, bytes,
+                                  &message, error);
     if (err != ERR_OK)
         return err;
     upload->info = (void *)message;
@@ -329,7 +329,7 @@ static void upload_free(void *state) {
     block_list_clear(&upload->received);
     block_list_clear(&upload->writing);
     if (upload->info)
-        debuginfo_message_free(&upload->info->base);
+        message_free(&upload->info->base);
     free(upload);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/debuginfo_service_internal.h"
+#include "rpc/message.h"
 #include "rpc/proto/health.pb-c.h"
 
 #define REQUEST_SIZE_MAX 1024
@@ -67,10 +67,7 @@ static void unlink_locked(struct health_call *watch) {
 static void pack_status(int status, struct buffer *buffer) {
     Grpc__Health__V1__HealthCheckResponse response = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
     response.status = status;
-    size_t size = protobuf_c_message_get_packed_size(&response.base);
-    char *room = buffer_reserve(buffer, size);
-    if (room)
-        buffer->size += protobuf_c_message_pack(&response.base, (uint8_t *)room);
+    message_pack(&response.base, buffer);
 }
 
 static void send_status(struct grpc_call *call, int status) {
@@ -176,10 +173,10 @@ static void health_request_end(void *state, struct grpc_call *call) {
         grpc_call_finish(call, GRPC_INTERNAL, "a call without a request message", NULL);
         return;
     }
-    CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
+    CLEANUP(cleanup_message) ProtobufCMessage *message = NULL;
     struct error error;
-    enum err err = debuginfo_unpack(&grpc__health__v1__health_check_request__descriptor,
-                                    buffer_span(&health_call->request), &message, &error);
+    enum err err = message_unpack(&grpc__health__v1__health_check_request__descriptor,
+                                  buffer_span(&health_call->request), &message, &error);
     if (err != ERR_OK) {
         grpc_call_finish(call,
                          err == ERR_NO_MEMORY ? GRPC_RESOURCE_EXHAUSTED : GRPC_INVALID_ARGUMENT,

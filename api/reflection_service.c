@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "api/debuginfo_service_internal.h"
 #include "api/descriptor_files.h"
+#include "rpc/message.h"
 #include "rpc/proto/reflection.pb-c.h"
 
 #define REQUEST_SIZE_MAX 4096
@@ -32,13 +32,11 @@ struct reflection_call {
 static void send_response(struct grpc_call *call,
                           const Grpc__Reflection__V1__ServerReflectionResponse *response) {
     CLEANUP(buffer_clear) struct buffer message = {0};
-    char *room = buffer_reserve(&message, protobuf_c_message_get_packed_size(&response->base));
-    if (!room) {
+    message_pack(&response->base, &message);
+    if (buffer_failed(&message))
         grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, "no memory for the answer", NULL);
-        return;
-    }
-    message.size += protobuf_c_message_pack(&response->base, (uint8_t *)room);
-    grpc_call_send(call, buffer_span(&message));
+    else
+        grpc_call_send(call, buffer_span(&message));
 }
 
 /* These take the response by value, since what they hang into it ends with them. */
@@ -149,10 +147,10 @@ static void reflection_message_bytes(void *state, struct grpc_call *call, struct
 
 static void reflection_message_end(void *state, struct grpc_call *call) {
     struct reflection_call *reflection = state;
-    CLEANUP(cleanup_debuginfo_message) ProtobufCMessage *message = NULL;
+    CLEANUP(cleanup_message) ProtobufCMessage *message = NULL;
     struct error error;
-    enum err err = debuginfo_unpack(&grpc__reflection__v1__server_reflection_request__descriptor,
-                                    buffer_span(&reflection->request), &message, &error);
+    enum err err = message_unpack(&grpc__reflection__v1__server_reflection_request__descriptor,
+                                  buffer_span(&reflection->request), &message, &error);
     if (err == ERR_OK)
         answer(call, reflection->service, (void *)message);
     else

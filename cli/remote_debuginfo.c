@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rpc/message_check.h"
+#include "rpc/message.h"
 #include "rpc/proto/debuginfo.pb-c.h"
 
 #define SERVICE "/parca.debuginfo.v1alpha1.DebuginfoService/"
@@ -17,31 +17,10 @@
 
 static enum err pack(const ProtobufCMessage *message, struct buffer *ret_bytes,
                      struct error *error) {
-    size_t size = protobuf_c_message_get_packed_size(message);
-    struct buffer bytes = {.size_max = size + 1};
-    char *room = buffer_reserve(&bytes, size);
-    if (!room)
+    message_pack(message, ret_bytes);
+    if (buffer_failed(ret_bytes))
         return error_set(error, ERR_NO_MEMORY, "no memory for a request");
-    bytes.size = protobuf_c_message_pack(message, (uint8_t *)room);
-    *ret_bytes = bytes;
     return ERR_OK;
-}
-
-static enum err unpack(const ProtobufCMessageDescriptor *descriptor, struct span bytes,
-                       ProtobufCMessage **ret_message, struct error *error) {
-    enum err err = message_check(descriptor, bytes, error);
-    if (err != ERR_OK)
-        return error_prefix(error, "the server's answer");
-    ProtobufCMessage *message =
-        protobuf_c_message_unpack(descriptor, NULL, bytes.size, (const uint8_t *)bytes.data);
-    if (!message)
-        return error_set(error, ERR_MALFORMED, "the server's answer is not a %s", descriptor->name);
-    *ret_message = message;
-    return ERR_OK;
-}
-
-static void free_message(ProtobufCMessage **message) {
-    protobuf_c_message_free_unpacked(*message, NULL);
 }
 
 /* Status and text of a reply; its message, unless it is not OK, as *ret_message. */
@@ -52,7 +31,9 @@ static enum err read_reply(struct grpc_reply *reply, const ProtobufCMessageDescr
     snprintf(answer->text, sizeof(answer->text), "%s", reply->text);
     enum err err = ERR_OK;
     if (reply->status == GRPC_OK)
-        err = unpack(descriptor, buffer_span(&reply->message), ret_message, error);
+        err = message_unpack(descriptor, buffer_span(&reply->message), ret_message, error);
+    if (err != ERR_OK)
+        error_prefix(error, "the server's answer");
     grpc_reply_clear(reply);
     return err;
 }
@@ -135,7 +116,7 @@ enum err remote_should_initiate(struct remote_session *session, const struct rem
     request.hash = (char *)object->hash;
     request.type = wire_type(object->type);
     request.force = object->force;
-    CLEANUP(free_message) ProtobufCMessage *message = NULL;
+    CLEANUP(cleanup_message) ProtobufCMessage *message = NULL;
     enum err err = call(session, SERVICE "ShouldInitiateUpload", QUESTION_TIMEOUT_MS, &request.base,
                         &parca__debuginfo__v1alpha1__should_initiate_upload_response__descriptor,
                         ret_answer, &message, error);
@@ -182,7 +163,7 @@ enum err remote_initiate(struct remote_session *session, const struct remote_obj
     request.size = (int64_t)object->bytes.size;
     request.type = wire_type(object->type);
     request.force = object->force;
-    CLEANUP(free_message) ProtobufCMessage *message = NULL;
+    CLEANUP(cleanup_message) ProtobufCMessage *message = NULL;
     enum err err = call(session, SERVICE "InitiateUpload", QUESTION_TIMEOUT_MS, &request.base,
                         &parca__debuginfo__v1alpha1__initiate_upload_response__descriptor,
                         ret_answer, &message, error);
@@ -260,7 +241,7 @@ static enum err stream(struct remote_session *session, const struct remote_objec
 
 enum err remote_send(struct remote_session *session, const struct remote_object *object,
                      const char *upload_id, struct remote_answer *ret_answer, struct error *error) {
-    CLEANUP(free_message) ProtobufCMessage *message = NULL;
+    CLEANUP(cleanup_message) ProtobufCMessage *message = NULL;
     struct grpc_reply reply;
     uint64_t sent = 0;
     enum err err = stream(session, object, upload_id, &sent, &reply, error);
@@ -284,7 +265,7 @@ enum err remote_finish(struct remote_session *session, const struct remote_objec
     request.build_id = (char *)object->id.text;
     request.upload_id = (char *)upload_id;
     request.type = wire_type(object->type);
-    CLEANUP(free_message) ProtobufCMessage *message = NULL;
+    CLEANUP(cleanup_message) ProtobufCMessage *message = NULL;
     return call(session, SERVICE "MarkUploadFinished", FINISH_TIMEOUT_MS, &request.base,
                 &parca__debuginfo__v1alpha1__mark_upload_finished_response__descriptor, ret_answer,
                 &message, error);
