@@ -276,3 +276,43 @@ enum err catalog_query_check(const struct catalog_query *query, struct error *er
                          sqlite3_sql(query->statement));
     return ERR_OK;
 }
+
+enum err catalog_query_number(struct catalog_query *query, int64_t *ret_number,
+                              struct error *error) {
+    bool row = false;
+    enum err err = catalog_query_step(query, &row, error);
+    if (err == ERR_OK)
+        *ret_number = row ? catalog_query_i64(query, 0) : 0;
+    return err;
+}
+
+enum err catalog_query_flag(struct catalog_query *query, bool *ret_flag, struct error *error) {
+    int64_t number = 0;
+    enum err err = catalog_query_number(query, &number, error);
+    if (err == ERR_OK)
+        *ret_flag = number != 0;
+    return err;
+}
+
+enum err catalog_query_ids(struct catalog_query *query, struct binary_id *ret_ids, size_t count_max,
+                           size_t *ret_count, struct error *error) {
+    size_t count = 0;
+    bool row = false;
+    enum err err;
+    while ((err = catalog_query_step(query, &row, error)) == ERR_OK && row) {
+        assert(count < count_max);
+        catalog_query_id(query, 0, &ret_ids[count++]);
+    }
+    if (err == ERR_OK)
+        err = catalog_query_check(query, error);
+    if (err == ERR_OK)
+        *ret_count = count;
+    return err;
+}
+
+enum err catalog_count_up(struct catalog_txn *txn, const char *tenant, const char *sql,
+                          int64_t *ret_number, struct error *error) {
+    CLEANUP(catalog_query_close) struct catalog_query query = {0};
+    enum err err = catalog_query_open_for(txn, tenant, sql, &query, error);
+    return err == ERR_OK ? catalog_query_number(&query, ret_number, error) : err;
+}

@@ -93,17 +93,7 @@ enum err catalog_generation_ids(struct catalog_txn *txn, const char *tenant,
         return err;
     catalog_query_bind_digest(&query, 2, key);
     catalog_query_bind_i64(&query, 3, IDS_PER_BUILD_MAX);
-    size_t count = 0;
-    bool row = false;
-    while ((err = catalog_query_step(&query, &row, error)) == ERR_OK && row) {
-        assert(count < IDS_PER_BUILD_MAX);
-        catalog_query_id(&query, 0, &ret_ids[count++]);
-    }
-    if (err == ERR_OK)
-        err = catalog_query_check(&query, error);
-    if (err == ERR_OK)
-        *ret_count = count;
-    return err;
+    return catalog_query_ids(&query, ret_ids, IDS_PER_BUILD_MAX, ret_count, error);
 }
 
 enum err catalog_generation_forget(struct catalog_txn *txn, const char *tenant,

@@ -85,6 +85,20 @@ bool catalog_query_is_null(struct catalog_query *query, int column);
 void catalog_query_text(struct catalog_query *query, int column, char *ret_text, size_t size);
 void catalog_query_digest(struct catalog_query *query, int column, struct digest *ret_digest);
 void catalog_query_id(struct catalog_query *query, int column, struct binary_id *ret_id);
+/* For statements whose one row is one number; 0 when there is no row. */
+enum err catalog_query_number(struct catalog_query *query, int64_t *ret_number,
+                              struct error *error);
+/* The same, of a truth value. */
+enum err catalog_query_flag(struct catalog_query *query, bool *ret_flag, struct error *error);
+/* For statements whose rows are ids, of which there are no more than that. */
+enum err catalog_query_ids(struct catalog_query *query, struct binary_id *ret_ids, size_t count_max,
+                           size_t *ret_count, struct error *error);
+
+/* The next number of one of the tenant's counters, by an UPDATE that returns it: never used again,
+ * not even after what it was used for is gone. `sql` must be a literal. */
+enum err catalog_count_up(struct catalog_txn *txn, const char *tenant, const char *sql,
+                          int64_t *ret_number, struct error *error);
+
 /* ERR_IO when a value of the rows read so far was damaged. */
 enum err catalog_query_check(const struct catalog_query *query, struct error *error);
 

@@ -17,27 +17,7 @@ static enum err find_object(struct catalog_txn *txn, const char *tenant,
         return err;
     catalog_query_bind_digest(&query, 2, &row->digest);
     catalog_query_bind_i64(&query, 3, row->type);
-    bool found = false;
-    err = catalog_query_step(&query, &found, error);
-    if (err == ERR_OK)
-        *ret_object_id = found ? catalog_query_i64(&query, 0) : 0;
-    return err;
-}
-
-/* Never used again, not even after the newest object is gone. */
-static enum err next_object_id(struct catalog_txn *txn, const char *tenant, int64_t *ret_object_id,
-                               struct error *error) {
-    CLEANUP(catalog_query_close) struct catalog_query query = {0};
-    enum err err = catalog_query_open_for(txn, tenant,
-                                          "UPDATE tenant SET object_count = object_count + 1"
-                                          " WHERE tenant_id = ?1 RETURNING object_count",
-                                          &query, error);
-    bool row = false;
-    if (err == ERR_OK)
-        err = catalog_query_step(&query, &row, error);
-    if (err == ERR_OK)
-        *ret_object_id = catalog_query_i64(&query, 0);
-    return err;
+    return catalog_query_number(&query, ret_object_id, error);
 }
 
 static enum err insert_object(struct catalog_txn *txn, const char *tenant,
@@ -99,7 +79,10 @@ enum err catalog_object_put(struct catalog_txn *txn, const char *tenant,
     int64_t object_id = 0;
     enum err err = find_object(txn, tenant, row, &object_id, error);
     if (err == ERR_OK && object_id == 0) {
-        err = next_object_id(txn, tenant, &object_id, error);
+        err = catalog_count_up(txn, tenant,
+                               "UPDATE tenant SET object_count = object_count + 1"
+                               " WHERE tenant_id = ?1 RETURNING object_count",
+                               &object_id, error);
         if (err == ERR_OK)
             err = insert_object(txn, tenant, row, object_id, error);
     } else if (err == ERR_OK) {
@@ -199,15 +182,5 @@ enum err catalog_aliases_of_object(struct catalog_txn *txn, const char *tenant, 
         return err;
     catalog_query_bind_i64(&query, 2, object_id);
     catalog_query_bind_i64(&query, 3, ALIASES_PER_OBJECT_MAX);
-    size_t count = 0;
-    bool row = false;
-    while ((err = catalog_query_step(&query, &row, error)) == ERR_OK && row) {
-        assert(count < ALIASES_PER_OBJECT_MAX);
-        catalog_query_id(&query, 0, &ret_ids[count++]);
-    }
-    if (err == ERR_OK)
-        err = catalog_query_check(&query, error);
-    if (err == ERR_OK)
-        *ret_count = count;
-    return err;
+    return catalog_query_ids(&query, ret_ids, ALIASES_PER_OBJECT_MAX, ret_count, error);
 }

@@ -101,15 +101,6 @@ enum err catalog_removal_build_of(struct catalog_txn *txn, const char *tenant, i
     return err;
 }
 
-/* Steps a query that gives one row with one truth value. */
-static enum err read_flag(struct catalog_query *query, bool *ret_flag, struct error *error) {
-    bool row = false;
-    enum err err = catalog_query_step(query, &row, error);
-    if (err == ERR_OK)
-        *ret_flag = row && catalog_query_i64(query, 0) != 0;
-    return err;
-}
-
 enum err catalog_build_is_known(struct catalog_txn *txn, const struct digest *key, bool *ret_known,
                                 struct error *error) {
     CLEANUP(catalog_query_close) struct catalog_query query = {0};
@@ -120,7 +111,7 @@ enum err catalog_build_is_known(struct catalog_txn *txn, const struct digest *ke
     if (err != ERR_OK)
         return err;
     catalog_query_bind_digest(&query, 1, key);
-    return read_flag(&query, ret_known, error);
+    return catalog_query_flag(&query, ret_known, error);
 }
 
 enum err catalog_build_remove(struct catalog_txn *txn, const char *tenant, const struct digest *key,
@@ -172,7 +163,7 @@ enum err catalog_digest_is_known(struct catalog_txn *txn, const struct digest *d
     if (err != ERR_OK)
         return err;
     catalog_query_bind_digest(&query, 1, digest);
-    return read_flag(&query, ret_known, error);
+    return catalog_query_flag(&query, ret_known, error);
 }
 
 enum err catalog_object_remove(struct catalog_txn *txn, const char *tenant,

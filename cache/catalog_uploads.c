@@ -7,25 +7,13 @@
     "finished_ms, coalesce(object_id, 0)"
 
 /* The number gives uploads their order, which a clock that is set back cannot. */
-static enum err next_number(struct catalog_txn *txn, const char *tenant, int64_t *ret_number,
-                            struct error *error) {
-    CLEANUP(catalog_query_close) struct catalog_query query = {0};
-    enum err err = catalog_query_open_for(txn, tenant,
-                                          "UPDATE tenant SET upload_count = upload_count + 1"
-                                          " WHERE tenant_id = ?1 RETURNING upload_count",
-                                          &query, error);
-    bool row = false;
-    if (err == ERR_OK)
-        err = catalog_query_step(&query, &row, error);
-    if (err == ERR_OK)
-        *ret_number = catalog_query_i64(&query, 0);
-    return err;
-}
-
 enum err catalog_upload_insert(struct catalog_txn *txn, const char *tenant,
                                const struct upload_row *row, struct error *error) {
     int64_t number = 0;
-    enum err err = next_number(txn, tenant, &number, error);
+    enum err err = catalog_count_up(txn, tenant,
+                                    "UPDATE tenant SET upload_count = upload_count + 1"
+                                    " WHERE tenant_id = ?1 RETURNING upload_count",
+                                    &number, error);
     if (err != ERR_OK)
         return err;
     CLEANUP(catalog_query_close) struct catalog_query query = {0};
@@ -130,15 +118,6 @@ enum err catalog_upload_update(struct catalog_txn *txn, const char *tenant,
     return err;
 }
 
-/* Steps a query that gives exactly one row with one number. */
-static enum err read_count(struct catalog_query *query, uint64_t *ret_count, struct error *error) {
-    bool row = false;
-    enum err err = catalog_query_step(query, &row, error);
-    if (err == ERR_OK)
-        *ret_count = catalog_query_u64(query, 0);
-    return err;
-}
-
 enum err catalog_upload_count_failed(struct catalog_txn *txn, const char *tenant,
                                      const struct binary_id *id, enum artifact_type type,
                                      const char *hash, int64_t since_ms, uint64_t *ret_count,
@@ -157,7 +136,11 @@ enum err catalog_upload_count_failed(struct catalog_txn *txn, const char *tenant
     catalog_query_bind_text(&query, 5, hash);
     catalog_query_bind_i64(&query, 6, UPLOAD_FAILED);
     catalog_query_bind_i64(&query, 7, since_ms);
-    return read_count(&query, ret_count, error);
+    int64_t count = 0;
+    err = catalog_query_number(&query, &count, error);
+    if (err == ERR_OK)
+        *ret_count = (uint64_t)count;
+    return err;
 }
 
 enum err catalog_upload_hash_held(struct catalog_txn *txn, const char *tenant,
@@ -179,11 +162,7 @@ enum err catalog_upload_hash_held(struct catalog_txn *txn, const char *tenant,
     catalog_query_bind_i64(&query, 4, type);
     catalog_query_bind_text(&query, 5, hash);
     catalog_query_bind_i64(&query, 6, UPLOAD_UPLOADED);
-    uint64_t count = 0;
-    err = read_count(&query, &count, error);
-    if (err == ERR_OK)
-        *ret_held = count > 0;
-    return err;
+    return catalog_query_flag(&query, ret_held, error);
 }
 
 /* The state is a literal so that the partial index of unfinished uploads serves it. */
@@ -217,11 +196,7 @@ enum err catalog_invitation_get(struct catalog_txn *txn, const char *tenant,
         return err;
     catalog_query_bind_id(&query, 2, id);
     catalog_query_bind_i64(&query, 4, type);
-    bool row = false;
-    err = catalog_query_step(&query, &row, error);
-    if (err == ERR_OK)
-        *ret_invited_ms = row ? catalog_query_i64(&query, 0) : 0;
-    return err;
+    return catalog_query_number(&query, ret_invited_ms, error);
 }
 
 enum err catalog_invitation_set(struct catalog_txn *txn, const char *tenant,
