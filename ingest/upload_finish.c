@@ -2,11 +2,8 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "base/fd.h"
-#include "cache/catalog_objects.h"
 #include "ingest/build_plan.h"
-#include "ingest/upload_internal.h"
-#include "ingest/upload_verify.h"
+#include "ingest/upload_end_internal.h"
 
 /* The argument of the transactions below, and what is learnt on the way. */
 struct finish {
@@ -66,41 +63,12 @@ static enum err identify(struct finish *finish, struct error *error) {
         finish->identity = upload_identity_claimed(finish->id);
         return ERR_OK;
     }
-    CLEANUP(cleanup_fd) int fd = -1;
-    enum err err = blob_writer_open_sealed(upload_entry_writer(finish->entry), &fd, error);
-    if (err != ERR_OK)
-        return err;
-    struct job job = {
-        .operation = JOB_IDENTIFY,
-        .inputs = {{JOB_ROLE_MAIN, fd}},
-        .input_count = 1,
-        .out_fd = -1,
-        .report_fd = -1,
-    };
     struct report report;
-    err = workers_run(finish->ingest->workers, &job, -1, &report, error);
+    enum err err =
+        upload_end_identify(finish->ingest, upload_entry_writer(finish->entry), &report, error);
     if (err != ERR_OK)
         return err;
     return upload_verify(finish->id, &report, &finish->identity, error);
-}
-
-static enum err put_object(struct catalog_txn *txn, struct finish *finish, int64_t now_ms,
-                           int64_t *ret_object_id, struct error *error) {
-    const char *tenant = finish->context->tenant;
-    struct object_row object = {
-        .digest = *upload_entry_digest(finish->entry),
-        .size = finish->row.declared_size,
-        .type = finish->type,
-        .contents = finish->identity.contents,
-        .created_ms = now_ms,
-    };
-    memcpy(object.uploader, finish->row.uploader, sizeof(object.uploader));
-    enum err err = catalog_object_put(txn, tenant, &object, ret_object_id, error);
-    for (size_t i = 0; err == ERR_OK && i < finish->identity.name_count; i++) {
-        const struct upload_name *name = &finish->identity.names[i];
-        err = catalog_alias_put(txn, tenant, &name->id, *ret_object_id, name->verification, error);
-    }
-    return err;
 }
 
 /* Another upload may have taken over while the worker ran. */
@@ -116,18 +84,15 @@ static enum err read_row_to_end(struct catalog_txn *txn, struct finish *finish,
 
 static enum err commit(struct catalog_txn *txn, void *argument, struct error *error) {
     struct finish *finish = argument;
-    int64_t now_ms = finish->ingest->wall_ms();
+    const char *tenant = finish->context->tenant;
     enum err err = read_row_to_end(txn, finish, error);
     if (err == ERR_OK)
-        err = put_object(txn, finish, now_ms, &finish->row.object_id, error);
-    if (err != ERR_OK)
-        return err;
-    finish->row.state = UPLOAD_UPLOADED;
-    finish->row.finished_ms = now_ms;
-    err = catalog_upload_update(txn, finish->context->tenant, &finish->row, error);
-    if (err == ERR_OK && build_plan_is_binary(finish->type))
-        err = build_queue_plan_object(finish->ingest->queue, txn, finish->context->tenant,
-                                      finish->row.object_id, error);
+        err = upload_end_store(txn, finish->ingest, tenant, upload_entry_digest(finish->entry),
+                               &finish->identity, &finish->row, error);
+    if (err == ERR_OK)
+        err = catalog_upload_update(txn, tenant, &finish->row, error);
+    if (err == ERR_OK)
+        err = upload_end_plan(txn, finish->ingest, tenant, &finish->row, error);
     return err;
 }
 
@@ -136,10 +101,8 @@ static enum err commit_failure(struct catalog_txn *txn, void *argument, struct e
     enum err err = read_row_to_end(txn, finish, error);
     if (err != ERR_OK)
         return err;
-    finish->row.state = UPLOAD_FAILED;
-    finish->row.finished_ms = finish->ingest->wall_ms();
-    snprintf(finish->row.reason, sizeof(finish->row.reason), "%s", finish->failure);
-    return catalog_upload_update(txn, finish->context->tenant, &finish->row, error);
+    return upload_end_refuse(txn, finish->ingest, finish->context->tenant, &finish->row,
+                             finish->failure, error);
 }
 
 /* ERR_INVALID with the same text once the refusal is on record. */
@@ -162,20 +125,10 @@ static enum err store(struct finish *finish, struct error *error) {
     if (err != ERR_OK)
         return err;
     FAULT_POINT("upload.after_identify");
-    ingest_publishing_begin(finish->ingest);
-    err = blob_writer_publish(upload_entry_writer(finish->entry), error);
-    if (err == ERR_OK)
-        FAULT_POINT("upload.after_publish");
-    if (err == ERR_OK)
-        err = catalog_write(finish->ingest->catalog, commit, finish, error);
-    ingest_publishing_end(finish->ingest);
-    if (err != ERR_OK)
-        return err;
-    FAULT_POINT("upload.after_commit");
-    finish->ended = true;
-    finish->ingest->finished++;
-    build_queue_wake(finish->ingest->queue);
-    return ERR_OK;
+    err = upload_end_publish(finish->ingest, upload_entry_writer(finish->entry), commit, finish,
+                             error);
+    finish->ended |= err == ERR_OK;
+    return err;
 }
 
 /* Reads the row after taking the bytes: if somebody else took and finished them before, the row
@@ -211,7 +164,5 @@ enum err ingest_finish(struct ingest *ingest, const struct request_context *cont
         upload_table_end(ingest->table, finish.entry);
     else if (finish.entry)
         upload_table_give_back(ingest->table, finish.entry);
-    if (err == ERR_IO || err == ERR_NO_MEMORY || err == ERR_DAMAGED)
-        error->code = ERR_UNAVAILABLE;
-    return err == ERR_OK ? ERR_OK : error->code;
+    return upload_end_outcome(err, error);
 }

@@ -3,13 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fault.h"
-#include "base/fd.h"
 #include "cache/catalog_objects.h"
 #include "cache/catalog_removal.h"
 #include "ingest/build_plan.h"
 #include "ingest/upload_decision.h"
-#include "ingest/upload_internal.h"
+#include "ingest/upload_end_internal.h"
 
 struct upload_put {
     struct ingest *ingest;
@@ -182,19 +180,8 @@ static enum err identify(struct upload_put *put, struct error *error) {
         put->result.identity = upload_identity_claimed(&put->claim.id);
         return ERR_OK;
     }
-    CLEANUP(cleanup_fd) int fd = -1;
-    enum err err = blob_writer_open_sealed(put->writer, &fd, error);
-    if (err != ERR_OK)
-        return err;
-    struct job job = {
-        .operation = JOB_IDENTIFY,
-        .inputs = {{JOB_ROLE_MAIN, fd}},
-        .input_count = 1,
-        .out_fd = -1,
-        .report_fd = -1,
-    };
     struct report report;
-    err = workers_run(put->ingest->workers, &job, -1, &report, error);
+    enum err err = upload_end_identify(put->ingest, put->writer, &report, error);
     return err == ERR_OK ? verify(put, &report, error) : err;
 }
 
@@ -224,24 +211,6 @@ static enum err decide(struct catalog_txn *txn, void *argument, struct error *er
                      "these");
 }
 
-static enum err put_object(struct catalog_txn *txn, struct upload_put *put, struct error *error) {
-    const char *tenant = put->context.tenant;
-    const struct upload_identity *identity = &put->result.identity;
-    struct object_row object = {
-        .digest = put->result.digest,
-        .size = put->result.size,
-        .type = put->claim.type,
-        .contents = identity->contents,
-        .created_ms = put->row.finished_ms,
-    };
-    memcpy(object.uploader, put->row.uploader, sizeof(object.uploader));
-    enum err err = catalog_object_put(txn, tenant, &object, &put->row.object_id, error);
-    for (size_t i = 0; err == ERR_OK && i < identity->name_count; i++)
-        err = catalog_alias_put(txn, tenant, &identity->names[i].id, put->row.object_id,
-                                identity->names[i].verification, error);
-    return err;
-}
-
 /* Another upload may have taken over, or the build ID may have been deleted meanwhile. */
 static enum err check_row(struct catalog_txn *txn, const struct upload_put *put,
                           struct error *error) {
@@ -262,18 +231,17 @@ static enum err write_row(struct catalog_txn *txn, struct upload_put *put, struc
 
 static enum err commit(struct catalog_txn *txn, void *argument, struct error *error) {
     struct upload_put *put = argument;
-    put->row.state = UPLOAD_UPLOADED;
-    put->row.finished_ms = put->ingest->wall_ms();
+    const char *tenant = put->context.tenant;
     enum err err = check_row(txn, put, error);
     if (err == ERR_OK)
         err = decide(txn, put, error);
     if (err == ERR_OK)
-        err = put_object(txn, put, error);
+        err = upload_end_store(txn, put->ingest, tenant, &put->result.digest, &put->result.identity,
+                               &put->row, error);
     if (err == ERR_OK)
         err = write_row(txn, put, error);
-    if (err == ERR_OK && build_plan_is_binary(put->claim.type))
-        err = build_queue_plan_object(put->ingest->queue, txn, put->context.tenant,
-                                      put->row.object_id, error);
+    if (err == ERR_OK)
+        err = upload_end_plan(txn, put->ingest, tenant, &put->row, error);
     return err;
 }
 
@@ -282,10 +250,7 @@ static enum err commit_failure(struct catalog_txn *txn, void *argument, struct e
     enum err err = check_row(txn, put, error);
     if (err != ERR_OK)
         return err;
-    put->row.state = UPLOAD_FAILED;
-    put->row.finished_ms = put->ingest->wall_ms();
-    snprintf(put->row.reason, sizeof(put->row.reason), "%s", put->failure);
-    return catalog_upload_update(txn, put->context.tenant, &put->row, error);
+    return upload_end_refuse(txn, put->ingest, put->context.tenant, &put->row, put->failure, error);
 }
 
 /* Asking again with these bytes will not help: that is ERR_UNSUPPORTED here, since there is nothing
@@ -303,25 +268,14 @@ static enum err refuse(struct upload_put *put, struct error *error) {
 }
 
 static enum err store(struct upload_put *put, struct error *error) {
-    struct ingest *ingest = put->ingest;
     /* Before the bytes are published, which would leave them behind. */
-    enum err err = catalog_read(ingest->catalog, decide, put, error);
+    enum err err = catalog_read(put->ingest->catalog, decide, put, error);
+    if (err == ERR_OK)
+        err = upload_end_publish(put->ingest, put->writer, commit, put, error);
     if (err != ERR_OK)
         return err;
-    ingest_publishing_begin(ingest);
-    err = blob_writer_publish(put->writer, error);
-    if (err == ERR_OK)
-        FAULT_POINT("upload.after_publish");
-    if (err == ERR_OK)
-        err = catalog_write(ingest->catalog, commit, put, error);
-    ingest_publishing_end(ingest);
-    if (err != ERR_OK)
-        return err;
-    FAULT_POINT("upload.after_commit");
     put->has_row = false;
-    ingest->finished++;
     put->ended = true;
-    build_queue_wake(ingest->queue);
     return ERR_OK;
 }
 
@@ -335,12 +289,9 @@ enum err upload_put_finish(struct upload_put *put, struct upload_put_result *ret
     }
     if (err == ERR_OK)
         err = store(put, error);
-    if (err == ERR_IO || err == ERR_NO_MEMORY)
-        error->code = ERR_UNAVAILABLE;
-    if (err != ERR_OK)
-        return error->code;
-    *ret_result = put->result;
-    return ERR_OK;
+    if (err == ERR_OK)
+        *ret_result = put->result;
+    return upload_end_outcome(err, error);
 }
 
 /* --- the end -------------------------------------------------------------------------------- */
