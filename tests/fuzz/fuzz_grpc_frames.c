@@ -1,8 +1,11 @@
 /*
  * Property: a stream of gRPC messages read in pieces of any size gives the same messages and the
- * same end as read in one piece, and no message over the limit is ever begun.
+ * same end as read in one piece, also when the reader takes less than it is given and has the rest
+ * given again; no message over the limit is ever begun, and no compressed one unless those are
+ * accepted.
  *
- * The first byte of the input chooses the pieces, the rest is the stream.
+ * The first byte of the input chooses the pieces and whether compressed messages are accepted, the
+ * rest is the stream.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -15,8 +18,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* One letter per event, with the bytes in between: the same text is the same stream. */
-static enum err read_stream(struct span stream, size_t piece_size, struct buffer *trace) {
+static enum err read_stream(struct span stream, size_t piece_size, bool accept_compressed,
+                            bool takes_half, struct buffer *trace) {
     struct grpc_frames frames = grpc_frames_of(MESSAGE_SIZE_MAX);
+    frames.accept_compressed = accept_compressed;
     struct error error;
     while (stream.size > 0) {
         size_t size = stream.size < piece_size ? stream.size : piece_size;
@@ -30,10 +35,14 @@ static enum err read_stream(struct span stream, size_t piece_size, struct buffer
                 return err;
             if (event == GRPC_FRAMES_BEGIN) {
                 assert(frames.left <= MESSAGE_SIZE_MAX);
-                buffer_printf(trace, "<%d:", (int)frames.left);
+                assert(accept_compressed || !frames.compressed);
+                buffer_printf(trace, "<%d%c", (int)frames.left, frames.compressed ? '*' : ':');
             }
-            if (event == GRPC_FRAMES_BYTES)
-                buffer_append(trace, bytes.data, bytes.size);
+            if (event == GRPC_FRAMES_BYTES) {
+                size_t left = takes_half ? bytes.size / 2 : 0;
+                grpc_frames_unread(&frames, &piece, left);
+                buffer_append(trace, bytes.data, bytes.size - left);
+            }
             if (event == GRPC_FRAMES_END)
                 buffer_append_cstr(trace, ">");
         }
@@ -48,9 +57,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct span stream = span_of(data + 1, size - 1);
     struct buffer whole = {.size_max = 0};
     struct buffer pieces = {.size_max = 0};
-    enum err err = read_stream(stream, size, &whole);
+    bool accept_compressed = data[0] & 0x80;
+    enum err err = read_stream(stream, size, accept_compressed, false, &whole);
     assert(err == ERR_OK || err == ERR_MALFORMED || err == ERR_LIMIT || err == ERR_UNIMPLEMENTED);
-    assert(read_stream(stream, data[0] % 32 + 1, &pieces) == err);
+    assert(err != ERR_UNIMPLEMENTED || !accept_compressed);
+    assert(read_stream(stream, data[0] % 32 + 1, accept_compressed, data[0] & 0x40, &pieces) ==
+           err);
     assert(span_equal(buffer_span(&whole), buffer_span(&pieces)));
     buffer_clear(&whole);
     buffer_clear(&pieces);

@@ -63,7 +63,8 @@ def framed(*messages):
 
 
 FRAMES = [framed(), framed(b""), framed(b"abc", b"", b"de"), framed(bytes(1000)),
-          framed(bytes(1001)), b"\1\0\0\0\1x", b"\2", framed(b"abc") + b"\0\0", b"\0\xff\xff\xff\xff"]
+          framed(bytes(1001)), b"\1\0\0\0\1x", b"\2", b"\1\0\0\0\0" + framed(b"abcdefgh"),
+          framed(b"abc") + b"\0\0", b"\0\xff\xff\xff\xff"]
 
 
 def gzipped(data, level=6):
@@ -84,8 +85,8 @@ PACKED = [gzipped(b""), gzipped(b"abc"), gzipped(bytes(1000)), gzipped(bytes(200
           gzipped(b"one") + gzipped(b"two"), gzipped(b"abc") + b"\0", zlib.compress(b"abc"), b""]
 
 TEXTS = [b"50% of \xc3\xbcmlauts", b"%", b"%4", b"%41%zz%00%0a", b"10m", b"99999999H", b"1n", b"0u",
-         b"123456789S", b"application/grpc+proto;x", b"authorization:Bearer x", b"grpc-x:1", b"te:a",
-         b"x-y.z_0:a b", b"x-bin:a", b"X:a", b"x:\x7f", b":a", b"\xff" * 200]
+         b"123456789S", b"application/grpc+proto;x", b"authorization:Bearer x", b"grpc-x:1",
+         b"te:a", b"x-y.z_0:a b", b"x-bin:a", b"X:a", b"x:\x7f", b":a", b"\xff" * 200]
 
 
 def call(stream, path, *data, extra=(), end=wire.END_STREAM):
