@@ -45,6 +45,7 @@ struct symbol_frame {
     struct span file;       /* joined path of the line that executes (or of the call) */
     struct span start_file; /* where the function is declared */
     uint64_t entry_pc;      /* of the function, or of the inlined copy; valid if has_entry_pc */
+    uint64_t first_pc;      /* where the first range of a function of DWARF begins; 0: not told */
     uint32_t line;          /* 0: unknown */
     uint32_t column;        /* 0: unknown */
     uint32_t start_line;    /* declaration; 0: unknown */

@@ -19,6 +19,7 @@ struct resolve {
     struct resolve_node *nodes; /* the function, then its copies, parents first */
     size_t count;
     size_t capacity;
+    uint64_t first_pc;     /* where the function's first range begins */
     struct buffer scratch; /* of a composed name */
 };
 
@@ -71,6 +72,12 @@ static enum err add_copy(struct resolve *resolve, struct dwarf_code_walk *code,
     return ERR_OK;
 }
 
+static enum err add_function(struct resolve *resolve, struct dwarf_code_walk *code,
+                             struct error *error) {
+    resolve->first_pc = code->ranges.items[0].begin;
+    return add_node(resolve, &code->walk, error);
+}
+
 /* The function comes first. Functions nested in it answer for themselves: their context stays NONE.
  */
 static enum err find_nodes(struct resolve *resolve, const struct dwarf_place *function,
@@ -85,7 +92,7 @@ static enum err find_nodes(struct resolve *resolve, const struct dwarf_place *fu
         if (!dwarf_code_is_function(code))
             err = add_copy(resolve, code, error);
         else if (resolve->count == 0)
-            err = add_node(resolve, &code->walk, error);
+            err = add_function(resolve, code, error);
     }
     return err == ERR_NO_MEMORY ? err : ERR_OK;
 }
@@ -176,7 +183,8 @@ static enum err resolve_function(struct resolve *resolve, const struct dwarf_pla
     err = add_frames(resolve, frames, error);
     if (err)
         return err;
-    const struct symbol_frame *outermost = &frames->frames[frames->count - 1];
+    struct symbol_frame *outermost = &frames->frames[frames->count - 1];
+    outermost->first_pc = resolve->first_pc;
     const struct dwarf_row_context context = {
         .unit = function->unit,
         .entry_pc = outermost->has_entry_pc ? outermost->entry_pc : 0,

@@ -16,6 +16,7 @@ struct inline_finder {
     struct resolve_node *nodes; /* the function, then its copies, parents first */
     size_t count;
     size_t capacity;
+    uint64_t first_pc; /* where the function's first range begins */
 };
 
 static void cleanup_inline_finder(struct inline_finder *finder) {
@@ -45,10 +46,10 @@ static enum err add_node(struct inline_finder *finder, Dwarf_Die *die, uint32_t 
 static enum err find_in_function(struct libdw_visitor *visitor, Dwarf_Die *die,
                                  const struct range_list *ranges, uint32_t *ret_node,
                                  struct error *error) {
-    (void)ranges;
     struct inline_finder *finder = (struct inline_finder *)visitor;
     if (finder->count > 0)
         return ERR_OK;
+    finder->first_pc = ranges->items[0].begin;
     return add_node(finder, die, NODE_NONE, ret_node, error);
 }
 
@@ -170,7 +171,10 @@ static enum err resolve_function(struct resolve *resolve, struct frame_list *fra
     enum err err = libdw_visit_functions(resolve->source, &die, &finder.visitor, &damaged, error);
     if (err || finder.count == 0)
         return err;
-    return add_frames(resolve, &finder, frames, error);
+    err = add_frames(resolve, &finder, frames, error);
+    if (!err)
+        frames->frames[frames->count - 1].first_pc = finder.first_pc;
+    return err;
 }
 
 /* Code that no function covers, such as an assembler's: the row alone. */

@@ -71,19 +71,18 @@ static enum err find_symbol(struct object_resolver *resolver, uint64_t pc,
     return ERR_OK;
 }
 
-/* The symbol that begins where the outermost function is entered, if it agrees with DWARF's name
- * (outer_name.h). */
+/* The symbol that begins where the outermost function is entered, or else its first range, if it
+ * agrees with DWARF's name (outer_name.h). */
 static enum err name_by_alias(struct object_resolver *resolver, struct symbol_frame *outermost,
                               struct error *error) {
     struct span names[SYMTAB_NAMES_MAX];
     struct symbol_frame symbol;
     struct symbol_source *source;
     size_t count = 0;
-    if (!outermost->has_entry_pc)
-        return ERR_OK;
-    enum err err = find_symbol(resolver, outermost->entry_pc, &symbol, &source, error);
-    if (!err && source && symbol.entry_pc == outermost->entry_pc)
-        err = symtab_source_names(source, outermost->entry_pc, names, &count, error);
+    uint64_t entry = outermost->has_entry_pc ? outermost->entry_pc : outermost->first_pc;
+    enum err err = find_symbol(resolver, entry, &symbol, &source, error);
+    if (!err && source && symbol.entry_pc == entry)
+        err = symtab_source_names(source, entry, names, &count, error);
     if (err)
         return err;
     struct outer_name dwarf = {outermost->name, outermost->short_name};

@@ -97,13 +97,15 @@ static size_t choose_readable(struct span short_name, const struct span *aliases
 
 size_t outer_name_choose(const struct outer_name *dwarf, const struct span *aliases, size_t count) {
     bool is_mangled = demangle_looks_mangled(dwarf->name);
-    struct span label = is_mangled ? dwarf->name : dwarf->short_name;
-    for (size_t i = 0; i < count; i++)
-        if (span_equal(aliases[i], dwarf->name) ||
-            (label.size > 0 && span_equal(aliases[i], label)))
+    struct span source = is_mangled ? dwarf->name : dwarf->short_name;
+    for (size_t i = 0; i < count && source.size > 0; i++)
+        if (span_equal(aliases[i], source))
             return i;
     for (size_t i = 0; i < count; i++)
-        if (is_clone_of(aliases[i], dwarf->name) || is_clone_of(aliases[i], label))
+        if (span_equal(aliases[i], dwarf->name))
+            return i;
+    for (size_t i = 0; i < count; i++)
+        if (is_clone_of(aliases[i], dwarf->name) || is_clone_of(aliases[i], source))
             return i;
     return is_mangled ? OUTER_NAME_KEEP : choose_readable(dwarf->short_name, aliases, count);
 }

@@ -7,9 +7,9 @@
  *
  * So: of the symbols that begin where the function is entered, the first of these is taken
  *
- *   1. one that equals DWARF's name: the linkage name or, unless that is mangled, DW_AT_name. An
- *      assembler label is a linkage name too (glibc's __GI_read for read), and of both symbols the
- *      better bound one is what people know;
+ *   1. one that equals DW_AT_name, unless the linkage name is mangled: an assembler label is a
+ *      linkage name too (glibc's __GI_putwc for putwc), and not what people know;
+ *      one that equals the linkage name;
  *   2. one that equals it with a clone suffix behind: ".word", and more words and numbers. A number
  *      alone (nested.0) only keeps names apart and tells nothing;
  *   3. where DWARF has no mangled name (-g1, simplified template names): a mangled one that

@@ -43,10 +43,11 @@ static enum err subject_of_function(struct unit_flattener *flattener, uint32_t n
                                     uint32_t *ret_subject, struct error *error) {
     struct shard *shard = flattener->shard;
     *ret_subject = flattener->unit->nodes[node].subject;
-    uint32_t symbol = unit_function_symbol(flattener, node);
-    if (symbol == SYMBOL_NONE)
-        return ERR_OK;
+    bool is_entry;
+    uint32_t symbol = unit_function_symbol(flattener, node, &is_entry);
     bool has_name = shard->subjects[*ret_subject - 1].name != 0;
+    if (symbol == SYMBOL_NONE || (!has_name && !is_entry))
+        return ERR_OK;
     uint32_t name = flattener->symbols->list[symbol].name;
     if (has_name && !unit_function_name(flattener, node, symbol, &name))
         return ERR_OK;

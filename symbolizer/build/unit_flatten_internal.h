@@ -38,8 +38,9 @@ struct unit_flattener {
 /* The function's entry, or where its first range begins. */
 uint64_t unit_function_entry(const struct unit *unit, uint32_t node, bool *ret_known);
 
-/* The symbol at the entry, if the entry is known. */
-uint32_t unit_function_symbol(const struct unit_flattener *flattener, uint32_t node);
+/* The symbol at the function's entry, or else where its first range begins. */
+uint32_t unit_function_symbol(const struct unit_flattener *flattener, uint32_t node,
+                              bool *ret_known);
 
 /* True, with the name to take, if the symbol at the function's entry has one that agrees with the
  * function's own and differs (outer_name.h). */

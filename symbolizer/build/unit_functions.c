@@ -9,11 +9,11 @@ uint64_t unit_function_entry(const struct unit *unit, uint32_t node, bool *ret_k
     return *ret_known ? unit->entries[function->entry] : unit->ranges[function->range_first].begin;
 }
 
-uint32_t unit_function_symbol(const struct unit_flattener *flattener, uint32_t node) {
-    bool known;
+uint32_t unit_function_symbol(const struct unit_flattener *flattener, uint32_t node,
+                              bool *ret_known) {
     uint64_t end;
-    uint64_t entry = unit_function_entry(flattener->unit, node, &known);
-    return known ? symbol_map_at(flattener->symbols, entry, &end) : SYMBOL_NONE;
+    uint64_t entry = unit_function_entry(flattener->unit, node, ret_known);
+    return symbol_map_at(flattener->symbols, entry, &end);
 }
 
 bool unit_function_name(const struct unit_flattener *flattener, uint32_t node, uint32_t symbol,

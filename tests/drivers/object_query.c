@@ -115,7 +115,7 @@ static int query_files(struct job_input *inputs, size_t count) {
     struct error error;
     enum symbol_miss miss;
     uint64_t pc;
-    if (object_resolver_new(inputs, count, &resolver, &error))
+    if (object_resolver_new(inputs, count, NULL, &resolver, &error))
         return fail(&error);
     while (address_input_next(&pc)) {
         if (object_resolver_resolve(resolver, pc, &frames, &miss, &error))

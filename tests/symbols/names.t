@@ -89,6 +89,33 @@ def check_aliases(tap, folder):
          "no other name for the same code replaces DWARF's")
 
 
+# GCC moves what is never reached to a part of its own, and then DWARF has no entry.
+SPLIT = """
+#include <stdlib.h>
+int volatile sink;
+__attribute__((cold, noinline)) void complain(int x) { sink = x; }
+int labelled(int x) __asm__("__GI_labelled");
+int labelled(int x) {
+    if (__builtin_expect(x > 1000, 0)) {
+        complain(x);
+        abort();
+    }
+    return x * 5 + 2;
+}
+__asm__(".globl labelled\\n.set labelled, __GI_labelled");
+int main(int argc, char **argv) { (void)argv; return labelled(argc); }
+"""
+
+
+def check_split(tap, folder):
+    path = images.compile_c(os.path.join(folder, "split"), SPLIT, "-O2", "-g", "-fno-inline")
+    table = symbols(path)
+    cold = table.get("__GI_labelled.cold", table.get("labelled.cold"))
+    if tap.ok(cold is not None, "the compiler split the function", str(table)):
+        both(tap, path, table["labelled"], "labelled", "both parts of a split function: the hot one")
+        both(tap, path, cold, "labelled", "both parts of a split function: the cold one")
+
+
 def check_names_without_linkage(tap, folder):
     source = os.path.join(folder, "simple.cc")
     with open(source, "w", encoding="ascii") as file:
@@ -123,6 +150,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_clones(tap, folder)
         check_aliases(tap, folder)
+        check_split(tap, folder)
         check_names_without_linkage(tap, folder)
     tap.finish()
 
