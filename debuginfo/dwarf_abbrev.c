@@ -195,6 +195,36 @@ static bool begin_declaration(const uint8_t *position, const uint8_t *end,
     return true;
 }
 
+/*
+ * Past the specifications of one declaration; NULL at damage. Nearly all of them are two bytes, and
+ * many long tables are looked through for the one declaration of their unit DIE, so this counts.
+ */
+static const uint8_t *skip_specifications(const uint8_t *position, const uint8_t *end) {
+    while (end - position >= 2) {
+        unsigned attribute = position[0];
+        unsigned form = position[1];
+        position += 2;
+        if ((attribute | form) == 0)
+            return position;
+        if ((attribute | form) < 0x80 && form != DW_FORM_implicit_const)
+            continue;
+        if (attribute >= 0x80) {
+            uint64_t read;
+            position -= 2;
+            if (!dwarf_take_uleb(&position, end, &read) || !dwarf_take_uleb(&position, end, &read))
+                return NULL;
+            form = read == DW_FORM_implicit_const ? DW_FORM_implicit_const : 0;
+        } else if (form >= 0x80) {
+            position = dwarf_skip_leb(position, end);
+        }
+        if (position && form == DW_FORM_implicit_const)
+            position = dwarf_skip_leb(position, end);
+        if (!position)
+            return NULL;
+    }
+    return NULL;
+}
+
 bool dwarf_declaration_find(struct span section, uint64_t offset, uint64_t code,
                             uint64_t *io_budget, struct dwarf_declaration *ret_declaration) {
     if (offset >= section.size || code == 0)
@@ -202,25 +232,24 @@ bool dwarf_declaration_find(struct span section, uint64_t offset, uint64_t code,
     const uint8_t *start = (const uint8_t *)section.data + offset;
     const uint8_t *end = (const uint8_t *)section.data + section.size;
     const uint8_t *position = start;
-    struct dwarf_declaration declaration;
-    bool damaged = false;
+    const uint8_t *next = start;
     bool found = false;
-    while (!found && (uint64_t)(position - start) < *io_budget &&
-           begin_declaration(position, end, &declaration, &damaged)) {
-        struct dwarf_specification specification;
-        struct dwarf_declaration rest = declaration;
-        found = declaration.code == code;
-        while (!found && dwarf_declaration_next(&rest, &specification, &damaged))
-            continue;
-        if (damaged)
+    while (next && !found && (uint64_t)(next - start) < *io_budget) {
+        uint64_t present;
+        uint64_t tag;
+        position = next;
+        if (!dwarf_take_uleb(&next, end, &present) || present == 0)
             break;
-        position = rest.position;
+        found = present == code;
+        if (!found && (!dwarf_take_uleb(&next, end, &tag) || next == end))
+            break;
+        if (!found)
+            next = skip_specifications(next + 1, end);
     }
-    uint64_t read = (uint64_t)(position - start);
+    uint64_t read = (uint64_t)((next ? next : end) - start);
     *io_budget -= read < *io_budget ? read : *io_budget;
-    if (found)
-        *ret_declaration = declaration;
-    return found;
+    bool damaged = false;
+    return found && begin_declaration(position, end, ret_declaration, &damaged);
 }
 
 /* --- reading a table ---------------------------------------------------------------------------

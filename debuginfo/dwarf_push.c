@@ -225,6 +225,45 @@ static void report_whole(const struct dwarf_source *source, struct symbol_sink *
     sink->ops->damage(sink, text);
 }
 
+/* From the first to the last of the line tables that the units' rows were read from. */
+static struct span lines_of(const struct dwarf_source *source, size_t first, size_t end) {
+    const struct span section = dwarf_info_sections(source->info)->line;
+    uint64_t low = UINT64_MAX;
+    uint64_t high = 0;
+    for (size_t i = first; i < end; i++) {
+        const struct dwarf_unit *unit = dwarf_info_unit(source->info, i);
+        if (!unit->first_rows)
+            continue;
+        low = unit->line_offset < low ? unit->line_offset : low;
+        high = unit->line_offset > high ? unit->line_offset : high;
+    }
+    if (low >= high || high > section.size)
+        return (struct span){NULL, 0};
+    return span_of(section.data + low, high - low);
+}
+
+/* The units are done for. What other shards still want of them, names above all, comes back from
+ * the page cache. */
+static void release_pages(const struct dwarf_source *source, size_t first, size_t end) {
+    if (first == end)
+        return;
+    const uint8_t *begin = dwarf_info_unit(source->info, first)->header;
+    const struct dwarf_unit *last = dwarf_info_unit(source->info, end - 1);
+    if (last->in_types == dwarf_info_unit(source->info, first)->in_types)
+        elf_file_release(source->file, span_of(begin, (size_t)(last->end - begin)));
+    elf_file_release(source->file, lines_of(source, first, end));
+}
+
+static enum err push_units(struct push *push, size_t first, size_t end, struct error *error) {
+    for (size_t i = first; i < end; i++) {
+        push->unit = dwarf_info_unit(push->source->info, i);
+        enum err err = push_unit(push, error);
+        if (err)
+            return err;
+    }
+    return ERR_OK;
+}
+
 enum err dwarf_push_shard(struct symbol_source *base, size_t shard, struct symbol_sink *sink,
                           struct error *error) {
     const struct dwarf_source *source = (const struct dwarf_source *)base;
@@ -239,12 +278,12 @@ enum err dwarf_push_shard(struct symbol_source *base, size_t shard, struct symbo
     push->rows.sequence = push_sequence;
     push->files.sink = sink;
     dwarf_code_walk_init(&push->code, &source->extents);
-    for (size_t i = source->shards[shard]; i < source->shards[shard + 1]; i++) {
-        push->unit = dwarf_info_unit(source->info, i);
-        enum err err = push_unit(push, error);
-        if (err)
-            return err;
-    }
+    size_t first = source->shards[shard];
+    size_t end = source->shards[shard + 1];
+    enum err err = push_units(push, first, end, error);
+    if (err)
+        return err;
+    release_pages(source, first, end);
     if (shard + 1 == source->shard_count)
         report_whole(source, sink);
     return ERR_OK;

@@ -1,6 +1,8 @@
 #include "debuginfo/elf_file.h"
 
 #include <assert.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/cursor.h"
 #include "base/fd.h"
@@ -319,6 +321,20 @@ const struct elf_header *elf_file_header(const struct elf_file *file) {
 
 struct span elf_file_bytes(const struct elf_file *file) {
     return file->bytes;
+}
+
+void elf_file_release(const struct elf_file *file, struct span bytes) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t mapping = (uintptr_t)file->bytes.data;
+    uintptr_t begin = (uintptr_t)bytes.data;
+    if (!file->is_mapped || begin < mapping || begin - mapping > file->bytes.size ||
+        bytes.size > file->bytes.size - (begin - mapping))
+        return;
+    /* Whole pages only; that it fails is no harm. */
+    uintptr_t first = (begin + page - 1) / page * page;
+    uintptr_t end = (begin + bytes.size) / page * page;
+    if (first < end)
+        madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
 size_t elf_file_section_count(const struct elf_file *file) {

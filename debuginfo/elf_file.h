@@ -54,6 +54,11 @@ struct elf_header {
 const struct elf_header *elf_file_header(const struct elf_file *file);
 struct span elf_file_bytes(const struct elf_file *file);
 
+/* Lets go of the memory behind bytes of the file that have been read: they may be read again, but
+ * slower. What is not of the file's own mapping, such as inflated sections, stays as it is. Any
+ * thread may call it while others read. */
+void elf_file_release(const struct elf_file *file, struct span bytes);
+
 struct elf_section {
     struct span name;
     uint32_t index;   /* section header index */

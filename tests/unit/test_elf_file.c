@@ -599,6 +599,32 @@ static void a_file_with_any_byte_changed_is_read_within_bounds(void **state) {
     }
 }
 
+static void released_bytes_can_be_read_again(void **state) {
+    (void)state;
+    CLEANUP(cleanup_elf_image)
+    struct elf_image *image = elf_image_new(true, false, ET_EXEC, EM_X86_64);
+    static char contents[100000];
+    memset(contents, 'x', sizeof(contents));
+    struct span bytes = span_of(contents, sizeof(contents));
+    elf_image_add_bytes(image, ".debug_info", bytes);
+    elf_image_add_packed(image, ".debug_str", bytes, ELF_IMAGE_ZLIB, 0);
+    struct span whole = elf_image_finish(image, ELF_IMAGE_PLAIN);
+    CLEANUP(cleanup_fd) int fd = memfd_create("elf", MFD_CLOEXEC);
+    struct error error;
+    assert_int_equal(fd_write_all(fd, whole.data, whole.size, &error), ERR_OK);
+    CLEANUP(cleanup_elf_file) struct elf_file *mapped = NULL;
+    assert_int_equal(elf_file_open_fd(fd, NULL, &mapped, &error), ERR_OK);
+    CLEANUP(cleanup_elf_file) struct elf_file *lent = opened(whole);
+    struct elf_file *files[] = {mapped, lent};
+    for (size_t i = 0; i < 2; i++) {
+        elf_file_release(files[i], data_of(files[i], ".debug_info"));
+        elf_file_release(files[i], data_of(files[i], ".debug_str"));
+        elf_file_release(files[i], (struct span){NULL, 0});
+        assert_true(span_equal(data_of(files[i], ".debug_info"), bytes));
+        assert_true(span_equal(data_of(files[i], ".debug_str"), bytes));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_both_classes_and_byte_orders),
@@ -629,6 +655,7 @@ int main(void) {
         cmocka_unit_test(broken_debug_info_is_an_error),
         cmocka_unit_test(a_file_without_debug_info_says_so),
         cmocka_unit_test(a_file_cut_at_any_byte_is_refused_or_read_within_bounds),
+        cmocka_unit_test(released_bytes_can_be_read_again),
         cmocka_unit_test(a_file_with_any_byte_changed_is_read_within_bounds),
     };
     return cmocka_run_group_tests_name("elf_file", tests, NULL, NULL);
