@@ -153,7 +153,8 @@ static enum err open_spread(struct request *request, struct job_input *inputs, s
     const struct debug_folders folders = {paths, ARRAY_SIZE(paths)};
     size_t dwarf = request->count == 2 && inputs[1].role == JOB_ROLE_DEBUG;
     struct spread_files *spread = &request->spread;
-    spread_files_find(spread, request->files[dwarf], request->fds[dwarf], &folders);
+    const char *executable = request->count == 2 ? request->files[1 - dwarf] : NULL;
+    spread_files_find(spread, request->files[dwarf], request->fds[dwarf], executable, &folders);
     if (request->package) {
         fd_close(spread->package_fd);
         spread->package_fd = open(request->package, O_RDONLY | O_CLOEXEC | O_NOCTTY);

@@ -91,9 +91,10 @@ static enum err open_spread(const struct module_list *list, const struct module 
                             const struct debug_folders *folders, struct module_files *files,
                             struct error *error) {
     if (files->debug_fd >= 0)
-        spread_files_find(&files->spread, files->debug_path, files->debug_fd, folders);
+        spread_files_find(&files->spread, files->debug_path, files->debug_fd, module->path,
+                          folders);
     else
-        spread_files_find(&files->spread, module->path, files->main_fd, folders);
+        spread_files_find(&files->spread, module->path, files->main_fd, NULL, folders);
     if (!list->package)
         return ERR_OK;
     files->spread.package_fd = fd_close(files->spread.package_fd);

@@ -98,12 +98,14 @@ static int find_supplement(const struct spread_files *files, int fd,
     return found >= 0 ? found : find_by_build_id(folders, link.id);
 }
 
-void spread_files_find(struct spread_files *files, const char *path, int fd,
+void spread_files_find(struct spread_files *files, const char *path, int fd, const char *executable,
                        const struct debug_folders *folders) {
     *files = (struct spread_files){.dwo_finder = {find_dwo}};
     if (realpath(path, files->folder))
         *strrchr(files->folder, '/') = '\0';
     files->package_fd = find_package(path);
+    if (files->package_fd < 0 && executable)
+        files->package_fd = find_package(executable);
     files->supplement_fd = find_supplement(files, fd, folders);
 }
 

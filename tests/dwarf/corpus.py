@@ -157,9 +157,9 @@ def ask_index(path, addresses, *options, others=()):
     return parse_blocks(ask_index_raw(path, addresses, *options, others=others))
 
 
-def ask_symbolize(path, addresses):
+def ask_symbolize(path, addresses, *options):
     """The offline CLI."""
-    lines = run([os.path.join(BUILD, "symbolize"), "-e", path, "--output-style=JSON"],
+    lines = run([os.path.join(BUILD, "symbolize"), "-e", path, "--output-style=JSON", *options],
                 input="".join(f"{address:#x}\n" for address in addresses)).splitlines()
     answers = [[(plain(frame["FunctionName"]), os.path.basename(frame["FileName"]), frame["Line"])
                 for frame in json.loads(line)["Symbol"]] for line in lines]

@@ -87,6 +87,14 @@ def check_chains(tap, name, spread, compiler):
         tap.ok(not wrong, f"{name}: {reader} shows every chain", wrong)
 
 
+def check_symbolize(tap, name, spread, compiler, *options):
+    """symbolize, told where something lies, shows every chain."""
+    chains = corpus.expected_chains(corpus.read_truth(), False, compiler)
+    answers = corpus.ask_symbolize(spread.path, [mark.address for mark in spread.marks], *options)
+    wrong = corpus.differences(spread.marks, answers, chains, True)
+    tap.ok(not wrong, f"{name}: symbolize shows every chain", wrong)
+
+
 def lines_of(truths, compiler):
     """Mark id -> the innermost (file, line) of its copies."""
     lines = {}

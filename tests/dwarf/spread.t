@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import corpus
 import spread
 from tap import Tap
 
@@ -39,6 +40,24 @@ def check_split(tap, folder, version):
                       spread.Spread(alone.path, program.marks, wrong.others))
 
 
+def check_package(tap, folder):
+    name = "a package of DWARF 4"
+    program = spread.make_package(folder, "gcc", 4, "dwp")
+    spread.check_chains(tap, name, program, "gcc")
+    debug = program.path + ".debug"
+    corpus.run(["objcopy", "--only-keep-debug", program.path, debug])
+    corpus.run(["objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", program.path])
+    spread.check_symbolize(tap, f"{name} of an executable with a debug file", program, "gcc")
+    elsewhere = os.path.join(folder, "elsewhere")
+    os.rename(program.path + ".dwp", elsewhere)
+    spread.check_symbolize(tap, f"{name} given as --dwp", program, "gcc", f"--dwp={elsewhere}")
+    index = os.path.join(folder, "index")
+    corpus.run([os.path.join(corpus.BUILD, "symbolize"), "index", program.path, debug, "-o", index,
+                f"--dwp={elsewhere}"])
+    made = spread.Spread(index, program.marks)
+    spread.check_symbolize(tap, f"{name} given to symbolize index", made, "gcc")
+
+
 def check_supplement(tap, folder, name, version, *options):
     program = spread.make_dwz(folder, version, *options)
     spread.check_chains(tap, f"{name}, DWARF {version}", program, "gcc")
@@ -62,8 +81,7 @@ def main():
             tap, f"dwz alone, DWARF {v}", spread.make_dwz_alone(folder, v), "gcc"))
         in_folder(lambda folder, v=version: check_supplement(
             tap, folder, "dwz with .gnu_debugaltlink", v))
-    in_folder(lambda folder: spread.check_chains(
-        tap, "a package of DWARF 4", spread.make_package(folder, "gcc", 4, "dwp"), "gcc"))
+    in_folder(lambda folder: check_package(tap, folder))
     in_folder(lambda folder: check_supplement(tap, folder, "dwz with .debug_sup", 5, "--dwarf-5"))
     tap.finish()
 
