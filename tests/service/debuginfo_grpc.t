@@ -4,100 +4,21 @@ what each call answers, and that a refusal never costs the connection."""
 import os
 import random
 import sys
-import tempfile
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import service
 from service import Tap
+from uploads import (
+    Agent, Samples, Tests, check, check_equal, check_refused, run_tests, DEBUGINFO, EXECUTABLE, EXISTS,
+    EXISTS_BUT_FORCED, FIRST_TIME, GNU, GO, HASH, IN_PROGRESS, REFUSED_WITH, SOURCE_MAP,
+    SOURCE_MAP_DEBUG_ID, SOURCES, UNKNOWN)
 
 import grpc
 from grpc import StatusCode
 
-FIRST_TIME = ("First time we see this Build ID, and it does not exist in debuginfod, therefore "
-              "please upload!")
-IN_PROGRESS = ("A previous upload is still in-progress and not stale yet (only stale uploads can "
-               "be retried).")
-EXISTS = ("Debuginfo already exists and is not marked as invalid, therefore no new upload is "
-          "needed.")
-EXISTS_BUT_FORCED = ("Debuginfo already exists and is not marked as invalid, therefore wouldn't "
-                     "have accepted a new upload, but accepting it because it's requested to be "
-                     "forced.")
-REFUSED_WITH = ("upload should not have been attempted to be initiated, a previous check should "
-                "have failed with: ")
-UNKNOWN, GNU, HASH, GO, SOURCE_MAP_DEBUG_ID = range(5)
-DEBUGINFO, EXECUTABLE, SOURCES, SOURCE_MAP = range(4)
-
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
-
-
-class Agent:
-    """One connection, and the calls of an agent for one file."""
-
-    def __init__(self, server, path=None, build_id=None, build_id_type=GNU, kind=DEBUGINFO,
-                 data=None):
-        self.stub = server.debuginfo()
-        self.messages = server.messages
-        self.data = data if data is not None else service.read_bytes(path)
-        self.build_id = build_id or service.gnu_build_id(path)
-        self.build_id_type = build_id_type
-        self.kind = kind
-        self.instructions = None
-
-    def ask(self, **fields):
-        return self.stub.ShouldInitiateUpload(self.messages.ShouldInitiateUploadRequest(
-            **{"build_id": self.build_id, "build_id_type": self.build_id_type, "type": self.kind,
-               **fields}))
-
-    def initiate(self, **fields):
-        self.instructions = self.stub.InitiateUpload(self.messages.InitiateUploadRequest(
-            **{"build_id": self.build_id, "build_id_type": self.build_id_type, "type": self.kind,
-               "hash": "h1", "size": len(self.data), **fields})).upload_instructions
-        return self.instructions
-
-    def requests(self, data=None, piece_size=8 << 20):
-        return service.upload_requests(self.messages, self.instructions,
-                                       self.data if data is None else data, piece_size)
-
-    def send(self, data=None, **options):
-        return self.stub.Upload(self.requests(data), **options)
-
-    def finish(self, **fields):
-        return self.stub.MarkUploadFinished(self.messages.MarkUploadFinishedRequest(
-            **{"build_id": self.build_id, "upload_id": self.instructions.upload_id, **fields}))
-
-
-def check(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(str(word) for word in what))
-
-
-def check_equal(got, wanted):
-    check(got == wanted, f"got {got!r}, want {wanted!r}")
-
-
-def check_refused(code, call, *arguments, says=None, **options):
-    """The call fails with that code and, if given, a text that contains `says`."""
-    try:
-        answer = call(*arguments, **options)
-    except grpc.RpcError as error:
-        check(error.code() == code, f"got {error.code()} {error.details()!r}, want {code}")
-        check(says is None or says in error.details(), f"{error.details()!r} lacks {says!r}")
-        return
-    raise AssertionError(f"got {answer!r}, want {code}")
-
-
-def sample(salt, **options):
-    """The program of that number, compiled once."""
-    path = os.path.join(directory, f"sample{salt}")
-    if not os.path.exists(path):
-        service.compile_sample(directory, f"sample{salt}", salt, **options)
-    return path
+test = Tests()
+sample = Samples()
 
 
 # --- the agents' sequence --------------------------------------------------------------------------
@@ -403,16 +324,6 @@ def an_initiation_without_hash_or_size_is_refused(server):
 
 
 @test
-def an_upload_that_was_not_initiated_is_refused(server):
-    agent = Agent(server, sample(20))
-    agent.instructions = server.messages.UploadInstructions(
-        build_id=agent.build_id, upload_id="11111111-2222-4333-8444-555555555555")
-    check_refused(StatusCode.FAILED_PRECONDITION, agent.send)
-    check_refused(StatusCode.NOT_FOUND, agent.finish,
-                  says="no debuginfo upload metadata found for build id")
-
-
-@test
 def another_upload_id_than_the_initiated_one_is_refused(server):
     agent = Agent(server, sample(21))
     agent.initiate().upload_id = "11111111-2222-4333-8444-555555555555"
@@ -512,16 +423,9 @@ def an_unfinished_upload_may_be_begun_again_after_a_restart(server):
 
 
 def main():
-    global directory
     tap = Tap()
-    with tempfile.TemporaryDirectory() as directory, service.Service() as server:
-        for function in tests:
-            name = function.__name__.replace("_", " ")
-            try:
-                function(server)
-                tap.ok(True, name)
-            except Exception as error:  # a test that dies has failed; the others still run
-                tap.ok(False, name, f"{type(error).__name__}: {error}")
+    with service.Service() as server:
+        run_tests(tap, test, server)
         code = server.stop()
         tap.ok(code == 0, "the server ends in order", [f"status {code}", *server.output[-60:]])
     tap.finish()

@@ -12,6 +12,7 @@ from http2_wire import (
     QUESTION, RST_STREAM, SETTINGS, WINDOW_UPDATE, Connection, frame, headers_frames, message,
     request_headers)
 from service import Tap
+from uploads import Tests, run_tests
 
 
 TOO_LARGE = [("x-large", "y" * 15000), ("x-more", "y" * 2000)]
@@ -24,12 +25,7 @@ def is_answered(connection, stream, **options):
     return len(payloads) == 3 and b"First time we see this Build ID" in payloads[1]
 
 
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
+test = Tests()
 
 
 @test
@@ -324,13 +320,7 @@ def more_streams_than_allowed_are_refused_and_the_others_served(server):
 def main():
     tap = Tap()
     with service.Service() as server:
-        for function in tests:
-            name = function.__name__.replace("_", " ")
-            try:
-                function(server)
-                tap.ok(True, name)
-            except Exception as error:  # a test that dies has failed; the others still run
-                tap.ok(False, name, f"{type(error).__name__}: {error}")
+        run_tests(tap, test, server)
         code = server.stop()
         tap.ok(code == 0, "the server ends in order", [f"status {code}", *server.output[-60:]])
     tap.finish()

@@ -7,30 +7,22 @@ import os
 import socket
 import stat
 import sys
-import tempfile
 import threading
 from urllib.parse import urlsplit
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import service
 from service import Tap, wait_until
-from uploads import (Agent, check, check_equal, check_refused, run_tests, DEBUGINFO, GO, SOURCES)
+from uploads import (Agent, Samples, Tests, check, check_equal, check_refused, run_tests,
+                     EXISTS, GO, IN_PROGRESS, SOURCES)
 
 from grpc import StatusCode
 
-EXISTS = ("Debuginfo already exists and is not marked as invalid, therefore no new upload is "
-          "needed.")
-IN_PROGRESS = ("A previous upload is still in-progress and not stale yet (only stale uploads can "
-               "be retried).")
 SIGNED = ["--upload-strategy", "signed_url", "--upload-public-url", "https://symbols.test:7/base"]
 GO_ID = "aB3xk/Q9_z-Z1/p0rw/8"
 
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
+test = Tests()
+sample = Samples()
 
 
 class Sender(Agent):
@@ -64,13 +56,6 @@ class Sender(Agent):
 
     def send(self, data=None):
         check_equal(self.put(data), (200, None))
-
-
-def sample(salt):
-    path = os.path.join(directory, f"sample{salt}")
-    if not os.path.exists(path):
-        service.compile_sample(directory, f"sample{salt}", salt)
-    return path
 
 
 def stored(server, folder="tmp"):
@@ -305,18 +290,16 @@ def a_server_that_signs_no_urls_has_none(server):
 
 
 def main():
-    global directory
     tap = Tap()
-    with tempfile.TemporaryDirectory() as directory:
-        with service.Service(SIGNED) as server:
-            run_tests(tap, tests, server)
-            tap.ok(server.stop() == 0, "the server ends in order", server.output[-20:])
-        with service.Service([*SIGNED, "--signed-url-expiry", "2s"]) as server:
-            run_tests(tap, [an_expired_url_is_refused], server)
-        with service.Service([*SIGNED, "--max-upload-streams", "1"]) as server:
-            run_tests(tap, [a_server_without_a_free_place_says_to_come_again], server)
-        with service.Service() as server:
-            run_tests(tap, [a_server_that_signs_no_urls_has_none], server)
+    with service.Service(SIGNED) as server:
+        run_tests(tap, test, server)
+        tap.ok(server.stop() == 0, "the server ends in order", server.output[-20:])
+    with service.Service([*SIGNED, "--signed-url-expiry", "2s"]) as server:
+        run_tests(tap, [an_expired_url_is_refused], server)
+    with service.Service([*SIGNED, "--max-upload-streams", "1"]) as server:
+        run_tests(tap, [a_server_without_a_free_place_says_to_come_again], server)
+    with service.Service() as server:
+        run_tests(tap, [a_server_that_signs_no_urls_has_none], server)
     tap.finish()
 
 

@@ -9,18 +9,15 @@ import threading
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import service
 from service import Tap
-from uploads import Agent, check, check_equal, run_tests
+from uploads import Agent, Samples, check, check_equal, run_tests
 
+sample = Samples()
 FINISHES = 40  # more than there are threads for what may take long
 
 SLOW_WORKER = """#!/bin/sh
 while [ ! -e {gate} ]; do sleep 0.05; done
 exec {worker} "$@"
 """
-
-
-def sample(salt):
-    return service.compile_sample(directory, f"sample{salt}", salt)
 
 
 def questions_and_bytes_do_not_wait_for_others_to_finish(server):
@@ -83,7 +80,7 @@ def before_of(agents):
 
 
 def main():
-    global directory, gate
+    global gate
     tap = Tap()
     with tempfile.TemporaryDirectory() as directory:
         gate = os.path.join(directory, "gate")

@@ -8,58 +8,24 @@ import re
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import service
 from service import Tap, wait_until
-from uploads import (Agent, check, check_equal, check_refused, run_tests, DEBUGINFO, EXECUTABLE,
-                     GNU, GO, HASH, SOURCE_MAP, SOURCE_MAP_DEBUG_ID, SOURCES, UNKNOWN)
+from uploads import (
+    Agent, Samples, Tests, check_equal, check_refused, run_tests, DEBUGINFO, EQUAL, EXECUTABLE,
+    EXISTS, EXISTS_BUT_FORCED, FIRST_TIME, GNU, GO, HASH, IN_PROGRESS, IN_PROGRESS_BUT_FORCED, INVALID,
+    NOT_EQUAL, PURGED, REFUSED_WITH, SOURCE_MAP, SOURCE_MAP_DEBUG_ID, SOURCES, STALE, UNKNOWN)
 
 import grpc
 from grpc import StatusCode
 
-FIRST_TIME = ("First time we see this Build ID, and it does not exist in debuginfod, therefore "
-              "please upload!")
-STALE = ("A previous upload was started but not finished and is now stale, so it can be retried.")
-IN_PROGRESS = ("A previous upload is still in-progress and not stale yet (only stale uploads can "
-               "be retried).")
-IN_PROGRESS_BUT_FORCED = ("A previous upload is in-progress, but accepting restart because it's "
-                          "requested to be forced.")
-EXISTS = ("Debuginfo already exists and is not marked as invalid, therefore no new upload is "
-          "needed.")
-EXISTS_BUT_FORCED = ("Debuginfo already exists and is not marked as invalid, therefore wouldn't "
-                     "have accepted a new upload, but accepting it because it's requested to be "
-                     "forced.")
-INVALID = ("Debuginfo already exists but is marked as invalid, therefore a new upload is needed. "
-           "Hash the debuginfo and initiate the upload.")
-EQUAL = ("Debuginfo already exists and is marked as invalid, but the proposed hash is the same as "
-         "the one already available, therefore the upload is not accepted as it would result in "
-         "the same invalid debuginfos.")
-NOT_EQUAL = ("Debuginfo already exists but is marked as invalid, therefore a new upload will be "
-             "accepted.")
-PURGED = ("Debuginfo was previously uploaded but has been purged/cleaned up, therefore a new "
-          "upload is needed.")
-REFUSED_WITH = ("upload should not have been attempted to be initiated, a previous check should "
-                "have failed with: ")
 NO_ELF = b"webapi error: not found\n" * 100
 SIZE_MAX = 16 << 20
 
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
-
-
-def sample(salt, **options):
-    """The program of that number, compiled once."""
-    path = os.path.join(directory, f"sample{salt}")
-    if not os.path.exists(path):
-        service.compile_sample(directory, f"sample{salt}", salt, **options)
-    return path
+test = Tests()
+sample = Samples()
 
 
 def poor(salt):
@@ -423,16 +389,13 @@ def a_server_without_a_free_place_says_what_makes_agents_come_back(server):
 
 
 def main():
-    global directory
     tap = Tap()
-    with tempfile.TemporaryDirectory() as directory:
-        with service.Service(["--max-upload-size", str(SIZE_MAX)]) as server:
-            run_tests(tap, tests, server)
-        with service.Service(["--upload-stale-after", "2s"]) as server:
-            run_tests(tap, [a_stale_upload_may_be_begun_anew], server)
-        with service.Service(["--max-upload-streams", "1"]) as server:
-            run_tests(tap, [a_server_without_a_free_place_says_what_makes_agents_come_back],
-                      server)
+    with service.Service(["--max-upload-size", str(SIZE_MAX)]) as server:
+        run_tests(tap, test, server)
+    with service.Service(["--upload-stale-after", "2s"]) as server:
+        run_tests(tap, [a_stale_upload_may_be_begun_anew], server)
+    with service.Service(["--max-upload-streams", "1"]) as server:
+        run_tests(tap, [a_server_without_a_free_place_says_what_makes_agents_come_back], server)
     tap.finish()
 
 

@@ -3,24 +3,20 @@
 stream of an upload has it, older ones are told so, and their bytes go."""
 import os
 import sys
-import tempfile
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import service
 from http2_wire import DATA, END_HEADERS, HEADERS, METHOD, Connection, frame, message, request_headers
 from service import Tap
-from uploads import Agent, check, check_equal, run_tests
+from uploads import Agent, Samples, check, check_equal, run_tests
 
 import grpc
 from grpc import StatusCode
 
+sample = Samples()
 UPLOAD = METHOD.replace("ShouldInitiateUpload", "Upload")
 STREAMS = 30
-
-
-def sample(salt):
-    return service.compile_sample(directory, f"sample{salt}", salt)
 
 
 def half_open(server, agent):
@@ -124,15 +120,13 @@ def a_forced_upload_ends_the_stream_of_the_one_that_it_replaces(server):
 
 
 def main():
-    global directory
     tap = Tap()
-    with tempfile.TemporaryDirectory() as directory:
-        with service.Service() as server:
-            run_tests(tap, [a_newer_stream_has_the_upload_and_the_older_is_aborted,
-                            streams_that_replace_one_another_leave_nothing_behind,
-                            of_many_that_send_at_once_the_last_has_it_and_one_object_is_stored,
-                            a_forced_upload_ends_the_stream_of_the_one_that_it_replaces], server)
-            tap.ok(server.stop() == 0, "the server ends in order", server.output[-20:])
+    with service.Service() as server:
+        run_tests(tap, [a_newer_stream_has_the_upload_and_the_older_is_aborted,
+                        streams_that_replace_one_another_leave_nothing_behind,
+                        of_many_that_send_at_once_the_last_has_it_and_one_object_is_stored,
+                        a_forced_upload_ends_the_stream_of_the_one_that_it_replaces], server)
+        tap.ok(server.stop() == 0, "the server ends in order", server.output[-20:])
     tap.finish()
 
 

@@ -13,12 +13,11 @@ from urllib.parse import urlsplit
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import service
 from service import Tap
-from uploads import Agent, check_equal, check_refused, run_tests
+from uploads import FIRST_TIME, Agent, Samples, check_equal, check_refused, run_tests
 
 from grpc import StatusCode
 
-FIRST_TIME = ("First time we see this Build ID, and it does not exist in debuginfod, therefore "
-              "please upload!")
+sample = Samples()
 
 
 def put(server, agent):
@@ -30,10 +29,6 @@ def put(server, agent):
         return connection.getresponse().status
     finally:
         connection.close()
-
-
-def sample(salt):
-    return service.compile_sample(directory, f"sample{salt}", salt)
 
 
 def without_a_place_for_files_the_bytes_are_asked_for_again(server):
@@ -77,7 +72,7 @@ def while_the_catalog_takes_no_rows_initiating_is_unavailable(server):
 
 
 def main():
-    global directory, worker
+    global worker
     tap = Tap()
     with tempfile.TemporaryDirectory() as directory:
         worker = shutil.copy(os.path.join(service.BUILD, "symbolizer-worker"), directory)
