@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -159,8 +158,7 @@ def initiate(server, size):
 
 def check_workers(tap, directory):
     """A worker that may not run, then one that may, then too short a time for it."""
-    worker = os.path.join(directory, "worker")
-    shutil.copy(os.path.join(service.BUILD, "symbolizer-worker"), worker)
+    worker = os.path.join(service.BUILD, "symbolizer-worker")
     path = write(directory, "workers: {count: 1}\n")
     with service.Service(["--config", path]) as server:
         write(directory, f"workers: {{program: {worker}-none}}\n")
@@ -168,10 +166,7 @@ def check_workers(tap, directory):
         failed = server.wait_for_event("reload_failed")
         tap.ok("cannot run the worker" in failed["error"], "a worker that is not there is refused",
                str(failed))
-        slow = os.path.join(directory, "slow")
-        with open(slow, "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\n[ "$1" = build ] && exec sleep 1000\nexec {worker} "$@"\n')
-        os.chmod(slow, 0o755)
+        slow = service.stand_in_worker(directory, '[ "$1" = build ] && exec sleep 1000')
         write(directory, f"workers: {{program: {slow}, count: 3, deadline: 1h}}\n")
         done = reload(server, 1)
         for salt in range(4):

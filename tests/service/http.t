@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,6 @@ import service
 from service import Tap, wait_until
 
 JSON = {"Content-Type": "application/json"}
-WORKER = os.path.join(service.BUILD, "symbolizer-worker")
 
 CHAIN = """
 volatile int sink;
@@ -321,23 +319,11 @@ def counted(tap, server, before):
            "requests are counted by path pattern and code", str(after))
 
 
-def write_worker(directory, text):
-    """A stand-in for the worker: a script that may run the real one."""
-    path = os.path.join(directory, "worker")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(f"#!/bin/sh\n{text}\n")
-    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
-    return path
-
-
 def pending(tap, directory, path):
     """Builds wait at a gate, which the test opens."""
-    gate = os.path.join(directory, "gate")
-    os.mkfifo(gate)
-    worker = write_worker(directory, f'[ "$1" = build ] && read line <"{gate}"\n'
-                                     f'exec "{WORKER}" "$@"')
+    gate = service.Gate(directory, "gate")
     build_id = service.gnu_build_id(path)
-    with service.Service(["--worker", worker]) as server:
+    with service.Service(["--worker", gate.worker]) as server:
         server.upload(path)
         module = ask_module(server, build_id=build_id, addresses=["0x1"])
         tap.ok((module["status"], module["frames"], module["reasons"]) ==
@@ -356,8 +342,7 @@ def pending(tap, directory, path):
             thread.start()
         status, _, _ = server.http("GET", "/readyz")
         tap.ok(status == 200, "requests that wait keep nobody else waiting")
-        with open(gate, "w", encoding="utf-8") as file:
-            file.write("go\n")
+        gate.open()
         for thread in waiting:
             thread.join()
         tap.ok(answers == ["ok"] * 8, "a long wait ends with the answer", str(answers))
@@ -366,19 +351,15 @@ def pending(tap, directory, path):
         module = ask_module(server, build_id=build_id, addresses=["0x1"])
         tap.ok(module["status"] == "pending" and module["generation"] == 1,
                "an index that is gone is made again", json.dumps(module))
-        with open(gate, "w", encoding="utf-8") as file:
-            file.write("go\n")
+        gate.open()
         tap.ok(built(server, build_id) == "ok", "and answers again")
 
 
 def stopping(tap, directory, path):
     """A request that waits for a build is answered when the server stops."""
-    gate = os.path.join(directory, "closed")
-    os.mkfifo(gate)
-    worker = write_worker(directory, f'[ "$1" = build ] && read line <"{gate}"\n'
-                                     f'exec "{WORKER}" "$@"')
+    gate = service.Gate(directory, "closed")
     build_id = service.gnu_build_id(path)
-    with service.Service(["--worker", worker]) as server:
+    with service.Service(["--worker", gate.worker]) as server:
         server.upload(path)
         answers = []
         thread = threading.Thread(target=lambda: answers.append(built(server, build_id)))
@@ -394,7 +375,7 @@ def stopping(tap, directory, path):
 
 
 def killed(tap, directory, path):
-    worker = write_worker(directory, f'[ "$1" = build ] && kill -9 $$\nexec "{WORKER}" "$@"')
+    worker = service.stand_in_worker(directory, '[ "$1" = build ] && kill -9 $$')
     build_id = service.gnu_build_id(path)
     with service.Service(["--worker", worker]) as server:
         server.upload(path)

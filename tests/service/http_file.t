@@ -11,7 +11,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import service
 from service import Tap, wait_until
 
-WORKER = os.path.join(service.BUILD, "symbolizer-worker")
 
 
 def put(server, path, data):
@@ -144,15 +143,10 @@ def shared(tap, server, directory):
 
 
 def in_flight(tap, directory):
-    gate = os.path.join(directory, "gate")
-    os.mkfifo(gate)
-    worker = os.path.join(directory, "worker")
-    with open(worker, "w", encoding="utf-8") as file:
-        file.write(f'#!/bin/sh\n[ "$1" = build ] && read line <"{gate}"\nexec "{WORKER}" "$@"\n')
-    os.chmod(worker, 0o755)
+    gate = service.Gate(directory)
     path = service.compile_sample(directory, "flight", salt=13)
     build_id = service.gnu_build_id(path)
-    with service.Service(["--worker", worker]) as server:
+    with service.Service(["--worker", gate.worker]) as server:
         put(server, "/v1/debuginfo", service.read_bytes(path))
 
         def running():
@@ -162,8 +156,7 @@ def in_flight(tap, directory):
         server.http("DELETE", f"/v1/debuginfo/{build_id}")
         tap.ok(module_status(server, build_id) == "no_debuginfo",
                "a build under way does not keep what is deleted")
-        with open(gate, "w", encoding="utf-8") as file:
-            file.write("go\n")
+        gate.open()
         wait_until(lambda: not running(), "the end of the build")
         tap.ok(module_status(server, build_id) == "no_debuginfo" and
                not files_below(server, "index") and not files_below(server, "blobs"),

@@ -91,6 +91,32 @@ def read_bytes(path):
         return file.read()
 
 
+# --- workers ---------------------------------------------------------------------------------------
+
+def stand_in_worker(directory, before, name="worker"):
+    """A program that runs this line of shell, where $1 is the operation, and then is the real
+    worker."""
+    path = os.path.join(directory, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\n{before}\nexec "{os.path.join(BUILD, "symbolizer-worker")}" "$@"\n')
+    os.chmod(path, 0o755)
+    return path
+
+
+class Gate:
+    """Builds by its worker wait at it; each opening lets one go on."""
+
+    def __init__(self, directory, name="gate"):
+        self.path = os.path.join(directory, name)
+        os.mkfifo(self.path)
+        self.worker = stand_in_worker(directory, f'[ "$1" = build ] && read line <"{self.path}"',
+                                      f"worker-at-{name}")
+
+    def open(self):
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write("go\n")
+
+
 # --- gRPC ------------------------------------------------------------------------------------------
 
 _stubs = {}
