@@ -177,8 +177,10 @@ static struct worker_config worker_config(const struct server_options *options) 
         .program = options->worker,
         .deadline_ms = options->worker_deadline_ms,
         .memory_max = options->worker_memory_max,
-        /* Above what one thread can use before the deadline, which gives the better reason. */
-        .cpu_seconds_max = (uint64_t)options->worker_deadline_ms / 1000 + 1,
+        /* Above what the threads can use before the deadline, which gives the better reason. */
+        .cpu_seconds_max = ((uint64_t)options->worker_deadline_ms / 1000 + 1) *
+                           options->worker_thread_count,
+        .thread_count = options->worker_thread_count,
     };
 }
 

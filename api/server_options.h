@@ -66,6 +66,7 @@ struct server_options {
     unsigned worker_count;
     int64_t worker_deadline_ms; /* of one job */
     uint64_t worker_memory_max;
+    unsigned worker_thread_count; /* of one build */
 
     enum log_level log_level;
 };

@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "cli/command_addresses.h"
+#include "cli/progress.h"
 #include "cli/spread_files.h"
 #include "debuginfo/elf_file.h"
 #include "symbolizer/build/build.h"
@@ -30,6 +31,8 @@ static const char help[] =
     "\n"
     "      --dwp=FILE     its split units (.dwp); else FILE.dwp and .dwo files are looked for\n"
     "  -o, --output=OUT   where to write it; an old file is replaced once the new one is whole\n"
+    "  -j, --threads=N    how many threads read the files (0, the default: one for each\n"
+    "                     processor); the index is the same for any number\n"
     "      --no-columns   leave columns out, which makes a smaller index\n"
     "      --verbose      print what the index holds\n"
     "  -h, --help         print this and exit\n"
@@ -37,9 +40,13 @@ static const char help[] =
     "Exit codes: 0 the index was made, 1 it could not be made, 2 wrong usage.\n";
 
 static const struct option flags[] = {
-    {"output", required_argument, NULL, 'o'}, {"no-columns", no_argument, NULL, 'C'},
-    {"dwp", required_argument, NULL, 'D'},    {"verbose", no_argument, NULL, 'V'},
-    {"help", no_argument, NULL, 'h'},         {0},
+    {"output", required_argument, NULL, 'o'},
+    {"no-columns", no_argument, NULL, 'C'},
+    {"dwp", required_argument, NULL, 'D'},
+    {"verbose", no_argument, NULL, 'V'},
+    {"help", no_argument, NULL, 'h'},
+    {"threads", required_argument, NULL, 'j'},
+    {0},
 };
 
 struct request {
@@ -66,11 +73,21 @@ static int usage_error(const char *what, const char *word) {
     return EXIT_USAGE;
 }
 
+static bool parse_threads(const char *text, unsigned *ret_count) {
+    char *end;
+    errno = 0;
+    unsigned long count = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno || count > JOB_THREAD_MAX)
+        return false;
+    *ret_count = (unsigned)count;
+    return true;
+}
+
 /* EXIT_ALL_READ, or EXIT_USAGE after a complaint. */
 static int parse(int argument_count, char **arguments, struct request *request) {
     optind = 0; /* glibc: start anew */
     opterr = 0;
-    for (int flag; (flag = getopt_long(argument_count, arguments, ":o:h", flags, NULL)) != -1;) {
+    for (int flag; (flag = getopt_long(argument_count, arguments, ":o:j:h", flags, NULL)) != -1;) {
         if (flag == 'o')
             request->out = optarg;
         else if (flag == 'C')
@@ -81,8 +98,10 @@ static int parse(int argument_count, char **arguments, struct request *request) 
             request->verbose = true;
         else if (flag == 'h')
             request->wants_help = true;
-        else
+        else if (flag != 'j')
             return usage_error("cannot use ", arguments[optind - 1]);
+        if (flag == 'j' && !parse_threads(optarg, &request->thread_count))
+            return usage_error("want 0 to 256 threads, not ", optarg);
     }
     if (request->wants_help)
         return EXIT_ALL_READ;
@@ -191,12 +210,46 @@ static enum err open_folder_of(const char *path, const char **ret_name, int *ret
     return ERR_OK;
 }
 
+/* Shows shards that are done as bytes of the files that are read. */
+struct index_progress {
+    struct collection_progress base;
+    struct progress *bar; /* NULL: nobody watches */
+    uint64_t bytes_total;
+    uint64_t bytes_moved;
+};
+
+static void report_shards(struct collection_progress *base, size_t done, size_t total) {
+    struct index_progress *progress = (struct index_progress *)base;
+    uint64_t bytes = (uint64_t)((double)progress->bytes_total * (double)done / (double)total);
+    progress_move(progress->bar, (int64_t)(bytes - progress->bytes_moved));
+    progress->bytes_moved = bytes;
+}
+
+static uint64_t size_of_inputs(const struct job_input *inputs, size_t count) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct stat status;
+        if (fstat(inputs[i].fd, &status) == 0)
+            bytes += (uint64_t)status.st_size;
+    }
+    return bytes;
+}
+
 static enum err build_into(struct request *request, const struct job_input *inputs, size_t count,
                            int fd, struct build_result *ret_result, struct error *error) {
-    const struct build_limits limits = {.dwo_finder = &request->spread.dwo_finder,
-                                        .thread_count = request->thread_count,
-                                        .without_columns = request->without_columns};
+    struct index_progress progress = {
+        .base = {.report = report_shards},
+        .bytes_total = size_of_inputs(inputs, count),
+    };
+    progress.bar = progress_new(stderr, progress.bytes_total, 1);
+    const struct build_limits limits = {
+        .dwo_finder = &request->spread.dwo_finder,
+        .thread_count = request->thread_count,
+        .without_columns = request->without_columns,
+        .progress = progress.bar ? &progress.base : NULL,
+    };
     enum err err = build_index(inputs, count, &limits, fd, ret_result, error);
+    progress_free(progress.bar);
     if (err == ERR_OK && fsync(fd) != 0)
         err = error_set_errno(error, ERR_IO, errno, "cannot write the index");
     return err;

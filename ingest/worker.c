@@ -202,6 +202,8 @@ static enum err worker_spawn(struct worker *worker, const struct worker_config *
         .niceness = job->operation == JOB_BUILD ? BUILD_NICENESS : 0,
     };
     struct job in_child = renumbered(job, report_write_fd, &child);
+    if (job->operation == JOB_BUILD && job->thread_count == 0)
+        in_child.thread_count = config->thread_count;
     char storage[JOB_STORAGE_SIZE];
     const char *arguments[JOB_ARGUMENT_MAX];
     err = job_to_arguments(&in_child, config->program, storage, arguments, error);

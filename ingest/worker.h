@@ -23,6 +23,7 @@ struct worker_config {
     uint64_t memory_max;      /* RLIMIT_DATA; 0: 4 GiB */
     uint64_t cpu_seconds_max; /* RLIMIT_CPU; 0: 600 */
     uint64_t output_size_max; /* RLIMIT_FSIZE; 0: 4 GiB */
+    unsigned thread_count;    /* of a build whose job does not say; 0: one */
 };
 
 /* job->report_fd is ignored: the report travels through a pipe of its own. The fds in the job stay

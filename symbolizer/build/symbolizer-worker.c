@@ -10,7 +10,8 @@
 
 static const char help[] =
     "usage: symbolizer-worker OPERATION --report=FD [--out=FD] [--section=NAME]\n"
-    "                         [--memory-max=BYTES] [--size-max=BYTES] ROLE=FD...\n"
+    "                         [--memory-max=BYTES] [--size-max=BYTES]\n"
+    "                         [--dwarf-backend=libdw] [--columns=no] [--threads=N] ROLE=FD...\n"
     "\n"
     "Reads uploaded binaries for symbolizerd, which starts one for each job. Inputs, output and\n"
     "report are file descriptors that are open already; it opens no file and no socket itself.\n"

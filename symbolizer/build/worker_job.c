@@ -47,7 +47,7 @@ static enum err build(const struct job *job, struct report *report, struct error
         .memory_max = job->memory_max,
         .index_size_max = job->size_max,
         .dwarf_backend = job->dwarf_backend,
-        .thread_count = 1,
+        .thread_count = job->thread_count ? job->thread_count : 1,
         .without_columns = job->without_columns,
     };
     struct build_result result;
@@ -56,6 +56,7 @@ static enum err build(const struct job *job, struct report *report, struct error
         return err;
     report->summary = result.summary;
     report->size = result.size;
+    report->memory_peak = result.memory_peak;
     object_needs_add_dwos(result.missing_dwos, result.missing_dwo_count, report);
     return ERR_OK;
 }

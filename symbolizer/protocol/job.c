@@ -107,6 +107,10 @@ static enum err check(const struct job *job, struct error *error) {
         return error_set(error, ERR_INVALID, "%s takes no --dwarf-backend", operation);
     if (job->without_columns && job->operation != JOB_BUILD)
         return error_set(error, ERR_INVALID, "%s takes no --columns", operation);
+    if (job->thread_count > 0 &&
+        (job->operation != JOB_BUILD || job->thread_count > JOB_THREAD_MAX))
+        return error_set(error, ERR_INVALID, "--threads: 1 to %u, and with build alone",
+                         JOB_THREAD_MAX);
     return ERR_OK;
 }
 
@@ -159,6 +163,8 @@ enum err job_to_arguments(const struct job *job, const char *program,
         add(&arguments, "--dwarf-backend=%s", dwarf_backend_name(job->dwarf_backend));
     if (job->without_columns)
         add(&arguments, "--columns=no");
+    if (job->thread_count > 0)
+        add(&arguments, "--threads=%u", job->thread_count);
     for (size_t i = 0; i < job->input_count; i++)
         add(&arguments, "%s=%d", role_names[job->inputs[i].role], job->inputs[i].fd);
     if (arguments.failed)
@@ -191,6 +197,13 @@ static bool set_limit(uint64_t *limit, struct span value) {
     return *limit == 0 && decimal_parse(value, UINT64_MAX, limit) && *limit != 0;
 }
 
+static bool set_thread_count(struct job *job, struct span value) {
+    uint64_t count = 0;
+    bool good = job->thread_count == 0 && decimal_parse(value, JOB_THREAD_MAX, &count) && count > 0;
+    job->thread_count = (unsigned)count;
+    return good;
+}
+
 /* The one that is taken without the option is not to be named. */
 static enum err set_backend(struct job *job, struct span value, struct error *error) {
     enum dwarf_backend backend;
@@ -217,6 +230,8 @@ static enum err parse_argument(struct job *job, const char *argument, struct err
         good = set_limit(&job->memory_max, value);
     } else if (span_equal_cstr(name, "--size-max")) {
         good = set_limit(&job->size_max, value);
+    } else if (span_equal_cstr(name, "--threads")) {
+        good = set_thread_count(job, value);
     } else if (span_equal_cstr(name, "--columns")) {
         good = !job->without_columns && span_equal_cstr(value, "no");
         job->without_columns = true;

@@ -3,7 +3,8 @@
  * holds nothing but numbers and words of ours:
  *
  *     symbolizer-worker OPERATION --report=FD [--out=FD] [--section=NAME] [--memory-max=BYTES]
- *                       [--size-max=BYTES] [--dwarf-backend=NAME] [--columns=no] ROLE=FD...
+ *                       [--size-max=BYTES] [--dwarf-backend=NAME] [--columns=no] [--threads=N]
+ *                       ROLE=FD...
  *
  * The worker reads its input only through the fds named here, writes results to --out, and its
  * report (symbolizer/protocol/report.h) to --report.
@@ -41,6 +42,7 @@ struct job_input {
 };
 
 #define JOB_INPUT_MAX 64
+#define JOB_THREAD_MAX 256u
 
 struct job {
     enum job_operation operation;
@@ -52,7 +54,8 @@ struct job {
     uint64_t memory_max; /* 0: the operation's default */
     uint64_t size_max;   /* of the output; 0: default */
     enum dwarf_backend dwarf_backend;
-    bool without_columns; /* JOB_BUILD: columns are left out, which makes a smaller index */
+    bool without_columns;  /* JOB_BUILD: columns are left out, which makes a smaller index */
+    unsigned thread_count; /* JOB_BUILD: that read the inputs; 0: one */
 };
 
 const char *job_operation_name(enum job_operation operation);
@@ -69,7 +72,7 @@ bool dwarf_backend_from_name(struct span name, enum dwarf_backend *ret_backend);
  * with build and section, --section with section alone, --dwarf-backend with build alone. Nothing
  * may be given twice. The section name read by job_from_arguments lies in `arguments`.
  */
-#define JOB_ARGUMENT_MAX (JOB_INPUT_MAX + 9)
+#define JOB_ARGUMENT_MAX (JOB_INPUT_MAX + 10)
 #define JOB_STORAGE_SIZE 8192
 enum err job_to_arguments(const struct job *job, const char *program,
                           char storage[static JOB_STORAGE_SIZE],

@@ -44,6 +44,7 @@ static const struct {
     {"executable_bytes", offsetof(struct report, summary.executable_bytes)},
     {"covered_bytes", offsetof(struct report, summary.covered_bytes)},
     {"size", offsetof(struct report, size)},
+    {"memory", offsetof(struct report, memory_peak)},
 };
 
 static const struct {

@@ -10,6 +10,7 @@
  *     contents dwarf,pclntab,symtab,dynsym
  *     functions N  …  one line per count of struct index_summary
  *     size N                    (bytes written to --out)
+ *     memory N                  (bytes that a build's tables took at most)
  *     need KIND VALUE           (altlink ID, dwo ID, debuglink NAME: what would make it better)
  *     end
  *
@@ -52,6 +53,7 @@ struct report {
     char reason[REPORT_REASON_SIZE]; /* empty when ok */
     struct index_summary summary;    /* ids, machine, contents; counts after a build */
     uint64_t size;                   /* bytes in the output */
+    uint64_t memory_peak;            /* bytes that a build's tables took at most */
     struct report_need needs[REPORT_NEED_MAX];
     size_t need_count;
 };

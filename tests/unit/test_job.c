@@ -64,6 +64,27 @@ static void a_second_opinion_is_asked_for_by_name(void **state) {
     assert_int_equal(again.dwarf_backend, DWARF_BACKEND_LIBDW);
 }
 
+static void threads_are_passed_on(void **state) {
+    (void)state;
+    struct job job = {.operation = JOB_BUILD,
+                      .inputs = {{JOB_ROLE_MAIN, 4}},
+                      .input_count = 1,
+                      .out_fd = 7,
+                      .report_fd = 3,
+                      .thread_count = 8};
+    char storage[JOB_STORAGE_SIZE];
+    const char *arguments[JOB_ARGUMENT_MAX];
+    struct error error;
+    struct job again;
+    assert_int_equal(job_to_arguments(&job, "worker", storage, arguments, &error), ERR_OK);
+    assert_string_equal(arguments[4], "--threads=8");
+    assert_int_equal(
+        job_from_arguments(count_of(arguments), (char *const *)arguments, &again, &error), ERR_OK);
+    assert_int_equal(again.thread_count, 8);
+    job.thread_count = JOB_THREAD_MAX + 1;
+    assert_int_equal(job_to_arguments(&job, "worker", storage, arguments, &error), ERR_INVALID);
+}
+
 static void columns_are_left_out_when_told(void **state) {
     (void)state;
     struct job job = {.operation = JOB_BUILD,
@@ -104,7 +125,7 @@ static void the_largest_job_fits_its_storage(void **state) {
     const char *arguments[JOB_ARGUMENT_MAX];
     struct error error;
     assert_int_equal(job_to_arguments(&job, "worker", storage, arguments, &error), ERR_OK);
-    assert_int_equal(count_of(arguments), JOB_ARGUMENT_MAX - 2);
+    assert_int_equal(count_of(arguments), JOB_ARGUMENT_MAX - 3);
     struct job again;
     assert_int_equal(
         job_from_arguments(count_of(arguments), (char *const *)arguments, &again, &error), ERR_OK);
@@ -152,6 +173,9 @@ static void wrong_command_lines_are_refused(void **state) {
         {"w", "identify", "--report=3", "--size-max=1", "--size-max=1", "main=4"},
         {"w", "build", "--report=3", "main=4"},
         {"w", "build", "--report=3", "--out=5", "--columns=yes", "main=4"},
+        {"w", "build", "--report=3", "--out=5", "--threads=0", "main=4"},
+        {"w", "build", "--report=3", "--out=5", "--threads=257", "main=4"},
+        {"w", "build", "--report=3", "--out=5", "--threads=2", "--threads=2", "main=4"},
         {"w", "build", "--report=3", "--out=5", "--columns=no", "--columns=no", "main=4"},
         {"w", "build", "--report=3", "--out=5", "--dwarf-backend=native", "main=4"},
         {"w", "build", "--report=3", "--out=5", "--dwarf-backend=", "main=4"},
@@ -213,6 +237,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_survives_the_command_line),
         cmocka_unit_test(a_second_opinion_is_asked_for_by_name),
+        cmocka_unit_test(threads_are_passed_on),
         cmocka_unit_test(columns_are_left_out_when_told),
         cmocka_unit_test(the_largest_job_fits_its_storage),
         cmocka_unit_test(a_program_path_over_the_storage_is_refused),

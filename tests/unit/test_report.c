@@ -38,7 +38,8 @@ static void add_id(struct report *report, enum binary_id_kind kind, const char *
 
 static void everything_in_a_report_survives(void **state) {
     (void)state;
-    struct report report = {.status = REPORT_LIMIT, .reason = "too large", .size = UINT64_MAX};
+    struct report report = {
+        .status = REPORT_LIMIT, .reason = "too large", .size = UINT64_MAX, .memory_peak = 7};
     struct index_summary *summary = &report.summary;
     add_id(&report, BINARY_ID_GNU, "0123456789abcdef");
     add_id(&report, BINARY_ID_GO, "a/b/c/d");
@@ -73,6 +74,7 @@ static void everything_in_a_report_survives(void **state) {
                         offsetof(struct index_summary, extents_exact) -
                             offsetof(struct index_summary, function_count));
     assert_true(again.size == UINT64_MAX);
+    assert_int_equal(again.memory_peak, 7);
     assert_int_equal(again.need_count, 3);
     assert_int_equal(again.needs[2].kind, REPORT_NEED_DEBUGLINK);
     assert_string_equal(again.needs[2].value, "a file.debug");

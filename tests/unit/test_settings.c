@@ -50,6 +50,7 @@ static void every_flag_has_a_default(void **state) {
     assert_in_range(outcome.options.worker_count, 1, 4);
     assert_int_equal(outcome.options.worker_deadline_ms, 600000);
     assert_true(outcome.options.worker_memory_max == (uint64_t)4 << 30);
+    assert_int_equal(outcome.options.worker_thread_count, 2);
     assert_int_equal(outcome.options.log_level, LOG_LEVEL_INFO);
 }
 
