@@ -1,6 +1,7 @@
 #include <libiberty/demangle.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbolizer/index/demangle_internal.h"
 
@@ -217,9 +218,22 @@ static bool print_tree(struct demangle_component *tree, struct demangle_output *
     return cplus_demangle_print_callback(OPTIONS, tree, add_or_escape, output) != 0;
 }
 
+/*
+ * libiberty (2.40) does not initialise all of its parser's state when it is asked for components
+ * instead of text: what becomes of names with "sr" in expressions depended on what the stack held.
+ * With zeroes it parses them; so zeroes are what its frame will find.
+ */
+#define FRAME_SIZE 4096
+
+static __attribute__((noinline)) void clear_stack_below(void) {
+    char frame[FRAME_SIZE];
+    explicit_bzero(frame, sizeof(frame));
+}
+
 /* base/cleanup.h and libiberty.h both define ARRAY_SIZE, so the memory is freed by hand. */
 bool cxx_print(const char *name, struct demangle_output *output) {
     void *components = NULL;
+    clear_stack_below();
     struct demangle_component *tree = cplus_demangle_v3_components(name, OPTIONS, &components);
     bool printed = tree && is_affordable(tree) && print_tree(tree, output);
     free(components);

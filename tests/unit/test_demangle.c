@@ -38,6 +38,23 @@ static void cxx_names_come_out_as_from_addr2line(void **state) {
     assert_demangles("_ZN12_GLOBAL__N_11fE", "(anonymous namespace)::f");
 }
 
+static __attribute__((noinline)) void fill_stack(int value) {
+    char bytes[65536];
+    memset(bytes, value, sizeof(bytes));
+    __asm__ volatile("" ::"r"(bytes) : "memory");
+}
+
+static void what_the_stack_held_does_not_matter(void **state) {
+    (void)state;
+    for (int value = 0; value < 256; value++) {
+        fill_stack(value);
+        assert_demangles("_ZN25RawAccessBarrierArrayCopy9arraycopyILm64EiEEN8EnableIfIXntsr12HasDec"
+                         "oratorIXT_ELm4EE5valueEvE4typeEv",
+                         "EnableIf<!HasDecorator<64ul, 4ul>::value, void>::type "
+                         "RawAccessBarrierArrayCopy::arraycopy<64ul, int>()");
+    }
+}
+
 static void stubs_keep_their_mark(void **state) {
     (void)state;
     assert_demangles("_Z3foov@plt", "foo()@plt");
@@ -357,6 +374,7 @@ static void abandoned_names_leak_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cxx_names_come_out_as_from_addr2line),
+        cmocka_unit_test(what_the_stack_held_does_not_matter),
         cmocka_unit_test(stubs_keep_their_mark),
         cmocka_unit_test(rust_names_come_out_without_hash_and_crate_numbers),
         cmocka_unit_test(clone_suffixes_are_put_back),
