@@ -8,8 +8,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import service
 from http2_wire import (
-    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, METHOD, PADDED, PING, PREFACE,
-    QUESTION, RST_STREAM, SETTINGS, WINDOW_UPDATE, Connection, frame, headers_frames, message,
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, METHOD, PADDED, PREFACE, QUESTION,
+    RST_STREAM, SETTINGS, WINDOW_UPDATE, Connection, frame, headers_frames, message,
     request_headers)
 from service import Tap
 from uploads import Tests, run_tests

@@ -10,7 +10,7 @@ from concurrent import futures
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import service
 from http2_wire import (
-    ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, METHOD, PING, QUESTION, Connection, frame,
+    ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, QUESTION, Connection, frame,
     message, request_headers)
 from service import Tap
 from uploads import check, check_equal, run_tests

@@ -17,7 +17,6 @@ from http2_wire import (
 from service import Tap
 from uploads import Agent, check, check_equal, run_tests
 
-import grpc
 from grpc import StatusCode
 
 

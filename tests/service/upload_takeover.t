@@ -7,7 +7,8 @@ import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import service
-from http2_wire import DATA, END_HEADERS, HEADERS, METHOD, Connection, frame, message, request_headers
+from http2_wire import (
+    DATA, END_HEADERS, HEADERS, METHOD, Connection, frame, message, request_headers)
 from service import Tap
 from uploads import Agent, Samples, check, check_equal, run_tests
 
