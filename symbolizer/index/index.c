@@ -149,7 +149,7 @@ static enum err read_sections(struct index *index, struct error *error) {
 }
 
 static bool processor_is_fast(void) {
-#ifdef BIT_FIELD_FAST
+#ifdef BIT_WAYS_FAST
     return __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi") &&
            __builtin_cpu_supports("bmi2");
 #else

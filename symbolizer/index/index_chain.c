@@ -93,30 +93,24 @@ static bool next_frame(const struct index *index, struct index_chain *chain,
 /* As many frames as are walked before their functions are looked at. */
 #define QUICK_FRAMES 16
 
-/* Where a frame stood before its function was known. */
-struct quick_place {
-    uint32_t scope;
-    bool exact;
-};
-
 /* The entry pc of a scope that has one. */
 INLINED bool quick_entry(const struct index *index, const struct quick_row *row, uint32_t position,
-                         uint64_t mask, unsigned (*count)(uint64_t word), uint64_t *ret_pc) {
+                         uint64_t mask, struct bit_ways ways, uint64_t *ret_pc) {
     unsigned width = row->header[offsetof(struct format_scope_block, entry_bits)];
     uint32_t records =
         index_block_records(index->sections[FORMAT_SCOPES].count, position / FORMAT_BLOCK_RECORDS);
-    uint32_t before = count(bit_field_cut(mask, position % FORMAT_BLOCK_RECORDS));
+    uint32_t before = ways.count(ways.cut(mask, position % FORMAT_BLOCK_RECORDS));
     uint32_t at = records * row->size + before * width;
     if (width > 57 || (at + width) / 8 > row->left)
         return false;
     *ret_pc = index_load_u64(row->header + offsetof(struct format_scope_block, entry_base)) +
-              bit_field(row->bits, at, width);
+              ways.cut(bit_field_shifted(row->bits, at), width);
     return true;
 }
 
 /* All of the frame but what its function tells; the chain moves on. */
-INLINED bool quick_scope(const struct index *index, struct index_chain *chain,
-                         unsigned (*count)(uint64_t word), struct index_frame *ret_frame) {
+INLINED bool quick_scope(const struct index *index, struct index_chain *chain, struct bit_ways ways,
+                         struct index_frame *ret_frame) {
     struct quick_row row;
     uint32_t number = chain->scope;
     if (!quick_row(index, FORMAT_SCOPES, number - 1, sizeof(struct format_scope_block),
@@ -125,16 +119,16 @@ INLINED bool quick_scope(const struct index *index, struct index_chain *chain,
     uint64_t mask = index_load_u64(row.header);
     bool has_entry = mask >> ((number - 1) % FORMAT_BLOCK_RECORDS) & 1;
     uint64_t entry_pc = 0;
-    if (has_entry && !quick_entry(index, &row, number - 1, mask, count, &entry_pc))
+    if (has_entry && !quick_entry(index, &row, number - 1, mask, ways, &entry_pc))
         return false;
     uint32_t function =
         index_load_u32(row.header + offsetof(struct format_scope_block, function_base)) +
-        quick_take(&row);
-    uint32_t parent = quick_take(&row);
+        quick_take(&row, ways);
+    uint32_t parent = quick_take(&row, ways);
     unsigned line_bits = row.widths & 0xff;
-    uint32_t line_code = quick_take(&row);
-    if (parent != 0 && (parent >= number || chain->depth + 1 >= FRAME_COUNT_MAX ||
-                        line_code_is_exception(line_code, line_bits)))
+    uint32_t line_code = quick_take(&row, ways);
+    uint32_t column = quick_take(&row, ways);
+    if (parent >= number || chain->depth + 1 >= FRAME_COUNT_MAX)
         return false;
     quick_prefetch(index, FORMAT_FUNCTIONS, function - 1);
     ret_frame->entry_pc = entry_pc;
@@ -142,17 +136,24 @@ INLINED bool quick_scope(const struct index *index, struct index_chain *chain,
     ret_frame->file = chain->file;
     ret_frame->line = chain->line;
     ret_frame->column = chain->column;
+    ret_frame->flags = chain->exact; /* until quick_function has used it */
     ret_frame->has_entry_pc = has_entry;
     chain->scope = parent ? number - parent : 0;
     chain->file = 0;
     chain->line = line_code;
-    chain->column = quick_take(&row);
+    chain->column = column;
     chain->depth++;
     chain->exact = false;
+    if (parent != 0 && __builtin_expect(line_code_is_exception(line_code, line_bits), 0) &&
+        !call_exception(index, number - 1, chain)) {
+        chain->scope = 0;
+        index_note_damage(index);
+    }
     return true;
 }
 
-INLINED bool quick_function(const struct index *index, bool exact, struct index_frame *frame) {
+INLINED bool quick_function(const struct index *index, struct bit_ways ways,
+                            struct index_frame *frame) {
     struct quick_row row;
     uint32_t position = frame->function - 1;
     if (!quick_row(index, FORMAT_FUNCTIONS, position, sizeof(struct format_function_block),
@@ -160,20 +161,22 @@ INLINED bool quick_function(const struct index *index, bool exact, struct index_
         return false;
     uint64_t begin = 0;
     if (position % FORMAT_BLOCK_RECORDS != 0)
-        begin = bit_field(row.bits, row.at - row.size, row.widths & 0xff);
-    uint64_t end = bit_field_cut(row.row, row.widths & 0xff);
-    quick_take(&row);
+        begin = ways.cut(bit_field_shifted(row.bits, row.at - row.size), row.widths & 0xff);
+    uint64_t end = ways.cut(row.row, row.widths & 0xff);
+    quick_take(&row, ways);
     uint32_t file = index_load_u32(row.header + offsetof(struct format_function_block, file_base)) +
-                    quick_take(&row);
-    uint32_t line = quick_take(&row);
+                    quick_take(&row, ways);
+    uint32_t line = quick_take(&row, ways);
     uint32_t attributes =
         index_load_u32(row.header + offsetof(struct format_function_block, attribute_base)) +
-        quick_take(&row);
+        quick_take(&row, ways);
     uint32_t origin = index_attributes_origin(attributes);
     if (!index_section_span(index, FORMAT_NAME_BYTES, index_load_u64(row.header), begin, end,
                             &frame->name) ||
         origin > SYMBOL_ORIGIN_DYNSYM)
         return false;
+    __builtin_prefetch(frame->name.data);
+    bool exact = frame->flags;
     frame->start_file = attributes & FORMAT_ATTRIBUTE_NO_START_FILE ? 0 : file;
     frame->start_line = attributes & FORMAT_ATTRIBUTE_NO_START_LINE ? 0 : line;
     frame->flags = attributes >> FORMAT_ATTRIBUTE_FLAGS_SHIFT;
@@ -186,65 +189,54 @@ INLINED bool quick_function(const struct index *index, bool exact, struct index_
 }
 
 /* Up to QUICK_FRAMES frames: first all scopes, while the functions are on their way to the cache.
- * What is out of the ordinary ends it, with *chain at it. */
+ * 0 when one is out of the ordinary; the chain then stands where it stood. */
 INLINED size_t quick_frames(const struct index *index, struct index_chain *chain, size_t max,
-                            unsigned (*count)(uint64_t word), struct index_frame *frames) {
-    struct quick_place places[QUICK_FRAMES];
+                            struct bit_ways ways, struct index_frame *frames) {
+    const struct index_chain start = *chain;
     size_t scopes = 0;
-    uint16_t depth = chain->depth;
-    if (max > QUICK_FRAMES)
-        max = QUICK_FRAMES;
-    for (; scopes < max && chain->scope != 0; scopes++) {
-        places[scopes] = (struct quick_place){chain->scope, chain->exact};
-        if (!quick_scope(index, chain, count, &frames[scopes]))
+    do {
+        if (!quick_scope(index, chain, ways, &frames[scopes]))
             break;
-    }
+        scopes++;
+    } while (chain->scope != 0 && scopes < max && scopes < QUICK_FRAMES);
     for (size_t i = 0; i < scopes; i++) {
-        if (quick_function(index, places[i].exact, &frames[i]))
-            continue;
-        *chain = (struct index_chain){
-            .scope = places[i].scope,
-            .line = frames[i].line,
-            .file = frames[i].file,
-            .column = frames[i].column,
-            .depth = (uint16_t)(depth + i),
-            .exact = places[i].exact,
-        };
-        return i;
+        if (!quick_function(index, ways, &frames[i])) {
+            *chain = start;
+            return 0;
+        }
     }
     return scopes;
 }
 
-#ifdef BIT_FIELD_FAST
-BIT_FIELD_FAST INLINED unsigned count_fast(uint64_t word) {
-    return (unsigned)__builtin_popcountll(word);
+INLINED size_t all_frames(const struct index *index, struct index_chain *chain, size_t max,
+                          struct bit_ways ways, struct index_frame *frames) {
+    size_t count = 0;
+    while (chain->scope != 0 && count < max) {
+        size_t got = quick_frames(index, chain, max - count, ways, frames + count);
+        if (got == 0) {
+            got = next_frame(index, chain, frames + count);
+            if (got == 0)
+                break;
+        }
+        count += got;
+    }
+    return count;
 }
 
-BIT_FIELD_FAST static size_t quick_frames_fast(const struct index *index, struct index_chain *chain,
-                                               size_t max, struct index_frame *frames) {
-    return quick_frames(index, chain, max, count_fast, frames);
+#ifdef BIT_WAYS_FAST
+BIT_WAYS_FAST static size_t all_frames_fast(const struct index *index, struct index_chain *chain,
+                                            size_t max, struct index_frame *frames) {
+    return all_frames(index, chain, max, BIT_WAYS_OF_FAST, frames);
 }
 #endif
-
-static size_t quick_frames_any(const struct index *index, struct index_chain *chain, size_t max,
-                               struct index_frame *frames) {
-#ifdef BIT_FIELD_FAST
-    if (index->processor_is_fast)
-        return quick_frames_fast(index, chain, max, frames);
-#endif
-    return quick_frames(index, chain, max, bit_count_portably, frames);
-}
 
 size_t index_frames(const struct index *index, struct index_chain *chain, size_t max,
                     struct index_frame *ret_frames) {
-    size_t count = 0;
-    while (count < max && chain->scope != 0) {
-        size_t got = quick_frames_any(index, chain, max - count, ret_frames + count);
-        if (got == 0 && !next_frame(index, chain, ret_frames + count))
-            break;
-        count += got ? got : 1;
-    }
-    return count;
+#ifdef BIT_WAYS_FAST
+    if (index->processor_is_fast)
+        return all_frames_fast(index, chain, max, ret_frames);
+#endif
+    return all_frames(index, chain, max, BIT_WAYS_PORTABLE, ret_frames);
 }
 
 /* --- paths --- */

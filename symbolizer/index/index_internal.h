@@ -24,7 +24,7 @@ struct index_section {
 struct index {
     struct span bytes;
     struct map_guard *guard;     /* of a map; NULL of memory that is another's */
-    bool processor_is_fast;      /* it has what BIT_FIELD_FAST says */
+    bool processor_is_fast;      /* it has what BIT_WAYS_FAST says */
     struct format_stretch first; /* the largest of the first few, found sound; or all zero */
     struct index_section sections[FORMAT_SECTION_COUNT + 1]; /* by kind; 0 is unused */
     /* Behind a pointer, since it alone changes while threads read a constant index. */
@@ -131,12 +131,13 @@ INLINED enum interval_block_state index_interval_block(const struct index *index
     block->scope_bits = header.scope_bits;
     block->line_bits = header.line_bits;
     block->column_bits = header.column_bits;
-    if (header.low_bits > shift || header.low_bits > FORMAT_LOW_BITS_MAX ||
-        shift - header.low_bits > FORMAT_UPPER_SHIFT_MAX || header.scope_bits > 32 ||
-        header.line_bits > 32 || header.column_bits > 32 || block->record_count == 0)
+    unsigned upper_shift = shift - header.low_bits;
+    if (upper_shift > FORMAT_UPPER_SHIFT_MAX || header.low_bits > FORMAT_LOW_BITS_MAX ||
+        (header.scope_bits | header.line_bits | header.column_bits) & 0xc0 ||
+        block->record_count == 0)
         return INTERVAL_BLOCK_DAMAGED;
     uint64_t count = block->record_count;
-    block->upper_count = count + ((uint64_t)1 << (shift - header.low_bits));
+    block->upper_count = count + ((uint64_t)1 << upper_shift);
     uint64_t marks_size = (count + 7) / 8;
     uint64_t upper_size = (block->upper_count + 7) / 8;
     block->marks = bytes + sizeof(header);
@@ -174,21 +175,24 @@ static inline bool line_code_is_exception(uint64_t code, unsigned line_bits) {
 /* What a record whose run is known says; for an exception, all but miss, file and line. */
 INLINED enum record_state interval_block_answer(const struct index *index,
                                                 const struct interval_block *block, uint32_t record,
-                                                uint32_t run, struct index_hit *ret_hit) {
+                                                uint32_t run, struct bit_ways ways,
+                                                struct index_hit *ret_hit) {
     uint64_t scope_at = block->scopes_at + (uint64_t)run * block->scope_bits;
     if (scope_at + block->scope_bits > block->bit_count)
         return RECORD_DAMAGED;
-    uint32_t scope = (uint32_t)bit_field(block->bits, scope_at, block->scope_bits);
+    uint32_t scope =
+        (uint32_t)ways.cut(bit_field_shifted(block->bits, scope_at), block->scope_bits);
     unsigned line_bits = block->line_bits;
     uint64_t at = block->rows_at + (uint64_t)record * (line_bits + block->column_bits);
-    uint32_t code = (uint32_t)bit_field(block->bits, at, line_bits);
+    uint64_t row = bit_field_shifted(block->bits, at);
+    uint32_t code = (uint32_t)ways.cut(row, line_bits);
     uint32_t number = scope ? block->scope_base + scope - 1 : 0;
     if (scope != 0 && number - 1 >= index->sections[FORMAT_SCOPES].count)
         return RECORD_DAMAGED;
     *ret_hit = (struct index_hit){
         .chain = {.scope = number,
                   .line = code,
-                  .column = (uint32_t)bit_field(block->bits, at + line_bits, block->column_bits)},
+                  .column = (uint32_t)ways.cut(row >> line_bits, block->column_bits)},
         .miss = code ? SYMBOL_MISS_NONE : SYMBOL_MISS_NO_LINE,
     };
     if (line_code_is_exception(code, line_bits))
@@ -294,9 +298,9 @@ INLINED bool quick_row(const struct index *index, enum format_section_kind kind,
 }
 
 /* Cuts the first field off. */
-INLINED uint32_t quick_take(struct quick_row *row) {
+INLINED uint32_t quick_take(struct quick_row *row, struct bit_ways ways) {
     unsigned width = row->widths & 0xff;
-    uint32_t field = (uint32_t)bit_field_cut(row->row, width);
+    uint32_t field = (uint32_t)ways.cut(row->row, width);
     row->row >>= width;
     row->widths >>= 8;
     return field;

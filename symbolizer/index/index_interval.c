@@ -14,9 +14,8 @@ uint32_t interval_block_run_count(const struct interval_block *block) {
     uint32_t record = 0;
     for (; record + 64 <= block->record_count; record += 64)
         count += bit_count_portably(bit_field_word(block->marks + record / 8));
-    for (; record < block->record_count; record++)
-        count += interval_block_mark(block, record);
-    return count;
+    uint64_t rest = bit_field_word(block->marks + record / 8);
+    return count + bit_count_portably(bit_field_cut(rest, block->record_count - record));
 }
 
 uint64_t interval_block_exceptions(const struct interval_block *block, uint32_t run_count) {
@@ -50,7 +49,8 @@ bool index_exception_hit(const struct interval_block *block, uint32_t record,
 bool index_record_hit(const struct index *index, const struct interval_block *block,
                       uint32_t record, uint32_t run, struct index_hit *ret_hit) {
     struct index_hit hit;
-    enum record_state state = interval_block_answer(index, block, record, run, &hit);
+    enum record_state state =
+        interval_block_answer(index, block, record, run, BIT_WAYS_PORTABLE, &hit);
     if (state == RECORD_DAMAGED ||
         (state == RECORD_EXCEPTION && !index_exception_hit(block, record, &hit)))
         return false;

@@ -2,33 +2,14 @@
 #include "symbolizer/index/index.h"
 #include "symbolizer/index/index_internal.h"
 
-/* How set bits are counted and found: by instructions where the processor has them. */
-struct bit_counting {
-    unsigned (*count)(uint64_t word);
-    unsigned (*select)(uint64_t word, unsigned rank);
-};
-
-/* The position of the set bit that has `rank` set bits below it; the word has more than that. */
-INLINED unsigned select_portably(uint64_t word, unsigned rank) {
-    uint64_t sums = bit_counts_of_bytes(word) * 0x0101010101010101;
-    unsigned at = 0;
-    while ((sums >> at & 0xff) <= rank)
-        at += 8;
-    rank -= at ? (unsigned)(sums >> (at - 8) & 0xff) : 0;
-    for (uint64_t rest = word >> at;; rest >>= 1, at++) {
-        if ((rest & 1) && rank-- == 0)
-            return at;
-    }
-}
-
 /* Where the clear bit with `rank` clear bits before it is in `upper`; at most upper_count. */
 INLINED uint64_t find_clear(const struct interval_block *block, uint64_t rank,
-                            struct bit_counting counting) {
+                            struct bit_ways ways) {
     for (uint64_t at = 0; at < block->upper_count; at += 64) {
         uint64_t clear = ~bit_field_word(block->upper + at / 8);
-        unsigned count = counting.count(clear);
+        unsigned count = ways.count(clear);
         if (rank < count)
-            return at + counting.select(clear, (unsigned)rank);
+            return at + ways.select(clear, (unsigned)rank);
         rank -= count;
     }
     return block->upper_count;
@@ -36,21 +17,21 @@ INLINED uint64_t find_clear(const struct interval_block *block, uint64_t rank,
 
 /* How many runs begin in records 0 to `record`. */
 INLINED uint32_t count_runs(const struct interval_block *block, uint32_t record,
-                            struct bit_counting counting) {
+                            struct bit_ways ways) {
     uint32_t runs = 0;
     uint32_t at = 0;
     for (; at + 64 <= record; at += 64)
-        runs += counting.count(bit_field_word(block->marks + at / 8));
+        runs += ways.count(bit_field_word(block->marks + at / 8));
     uint64_t last = bit_field_word(block->marks + at / 8);
-    return runs + counting.count(last << (63 - (record - at)));
+    return runs + ways.count(last << (63 - (record - at)));
 }
 
 /* The record that `offset`, in units above the block's begin, lies in; false: damage. */
-INLINED bool find_record(const struct interval_block *block, uint64_t offset,
-                         struct bit_counting counting, uint32_t *ret_record) {
+INLINED bool find_record(const struct interval_block *block, uint64_t offset, struct bit_ways ways,
+                         uint32_t *ret_record) {
     uint64_t cell = offset >> block->low_bits;
-    uint64_t low = offset & (((uint64_t)1 << block->low_bits) - 1);
-    uint64_t at = cell ? find_clear(block, cell - 1, counting) + 1 : 0;
+    uint64_t low = ways.cut(offset, block->low_bits);
+    uint64_t at = cell ? find_clear(block, cell - 1, ways) + 1 : 0;
     uint64_t record = at - cell;
     while (at < block->upper_count && record < block->record_count &&
            interval_block_upper(block, at) && interval_block_low(block, (uint32_t)record) <= low) {
@@ -74,8 +55,23 @@ static __attribute__((noinline)) bool look_up_exception(const struct index *inde
            index_exception_hit(&block, record, hit);
 }
 
+/* Asks for the cache lines of the block that holds pc. */
+INLINED void prefetch_block(const struct index *index, const struct format_stretch *stretch,
+                            uint64_t pc) {
+    const struct index_section *section = &index->sections[FORMAT_INTERVALS];
+    uint64_t units = (pc - stretch->base) >> stretch->unit_shift;
+    uint64_t number = stretch->block_first + (units >> stretch->block_shift);
+    uint64_t offset = units & (((uint64_t)1 << stretch->block_shift) - 1);
+    const uint8_t *offsets = index->sections[FORMAT_INTERVAL_OFFSETS].bytes;
+    uint32_t at = index_load_u32(offsets + number * sizeof(uint32_t));
+    const uint8_t *block = section->bytes + at - 1;
+    __builtin_prefetch(block);
+    __builtin_prefetch(block + 64);
+    __builtin_prefetch(block + 128 + (offset << 7 >> stretch->block_shift));
+}
+
 INLINED struct index_hit look_up(const struct index *index, const struct format_stretch *stretch,
-                                 uint64_t pc, struct bit_counting counting) {
+                                 uint64_t pc, struct bit_ways ways) {
     struct index_hit hit = {.miss = SYMBOL_MISS_NO_RANGE};
     uint64_t units = (pc - stretch->base) >> stretch->unit_shift;
     uint64_t block_number = units >> stretch->block_shift;
@@ -86,12 +82,12 @@ INLINED struct index_hit look_up(const struct index *index, const struct format_
     uint32_t record;
     if (state == INTERVAL_BLOCK_EMPTY)
         return hit;
-    if (state == INTERVAL_BLOCK_DAMAGED || !find_record(&block, offset, counting, &record)) {
+    if (state == INTERVAL_BLOCK_DAMAGED || !find_record(&block, offset, ways, &record)) {
         index_note_damage(index);
         return hit;
     }
-    uint32_t run = count_runs(&block, record, counting) - 1;
-    enum record_state answer = interval_block_answer(index, &block, record, run, &hit);
+    uint32_t run = count_runs(&block, record, ways) - 1;
+    enum record_state answer = interval_block_answer(index, &block, record, run, ways, &hit);
     if (answer == RECORD_EXCEPTION &&
         !look_up_exception(index, stretch, block_number, record, &hit))
         answer = RECORD_DAMAGED;
@@ -126,30 +122,15 @@ static bool find_stretch(const struct index *index, uint64_t pc,
     return true;
 }
 
-/* Asks for the cache lines of the block that holds pc. */
-INLINED void prefetch_block(const struct index *index, const struct format_stretch *stretch,
-                            uint64_t pc) {
-    const struct index_section *section = &index->sections[FORMAT_INTERVALS];
-    uint64_t units = (pc - stretch->base) >> stretch->unit_shift;
-    uint64_t number = stretch->block_first + (units >> stretch->block_shift);
-    uint64_t offset = units & (((uint64_t)1 << stretch->block_shift) - 1);
-    const uint8_t *offsets = index->sections[FORMAT_INTERVAL_OFFSETS].bytes;
-    uint32_t at = index_load_u32(offsets + number * sizeof(uint32_t));
-    const uint8_t *block = section->bytes + at - 1;
-    __builtin_prefetch(block);
-    __builtin_prefetch(block + 64);
-    __builtin_prefetch(block + 128 + (offset << 7 >> stretch->block_shift));
-}
-
 /* As many addresses as are looked up while their blocks come to the cache. */
 #define GROUP 16
 
 INLINED void look_up_all(const struct index *index, const uint64_t *pcs, size_t count,
-                         struct index_hit *ret_hits, struct bit_counting counting) {
+                         struct index_hit *ret_hits, struct bit_ways ways) {
     /* Addresses mostly lie in the largest stretch, else in that of the one before. */
     struct format_stretch stretch = index->first;
     for (size_t i = 0; i < count; i++) {
-        if (count > 1 && i % GROUP == 0) {
+        if (i % GROUP == 0) {
             for (size_t j = i; j < i + GROUP && j < count; j++) {
                 if (pcs[j] >= stretch.base && pcs[j] < stretch.end)
                     prefetch_block(index, &stretch, pcs[j]);
@@ -158,36 +139,26 @@ INLINED void look_up_all(const struct index *index, const uint64_t *pcs, size_t 
         bool found = pcs[i] >= stretch.base && pcs[i] < stretch.end;
         if (!found)
             found = find_stretch(index, pcs[i], &stretch);
-        ret_hits[i] = found ? look_up(index, &stretch, pcs[i], counting)
+        ret_hits[i] = found ? look_up(index, &stretch, pcs[i], ways)
                             : (struct index_hit){.miss = SYMBOL_MISS_NO_RANGE};
-        if (count > 1)
-            quick_prefetch(index, FORMAT_SCOPES, ret_hits[i].chain.scope - 1);
+        quick_prefetch(index, FORMAT_SCOPES, ret_hits[i].chain.scope - 1);
     }
 }
 
-#ifdef BIT_FIELD_FAST
-BIT_FIELD_FAST INLINED unsigned count_fast(uint64_t word) {
-    return (unsigned)__builtin_popcountll(word);
-}
-
-BIT_FIELD_FAST INLINED unsigned select_fast(uint64_t word, unsigned rank) {
-    return (unsigned)__builtin_ctzll(__builtin_ia32_pdep_di((uint64_t)1 << rank, word));
-}
-
-BIT_FIELD_FAST static void look_up_fast(const struct index *index, const uint64_t *pcs,
-                                        size_t count, struct index_hit *ret_hits) {
-    look_up_all(index, pcs, count, ret_hits, (struct bit_counting){count_fast, select_fast});
+#ifdef BIT_WAYS_FAST
+BIT_WAYS_FAST static void look_up_fast(const struct index *index, const uint64_t *pcs, size_t count,
+                                       struct index_hit *ret_hits) {
+    look_up_all(index, pcs, count, ret_hits, BIT_WAYS_OF_FAST);
 }
 #endif
 
 void index_lookup(const struct index *index, const uint64_t *pcs, size_t count,
                   struct index_hit *ret_hits) {
-#ifdef BIT_FIELD_FAST
+#ifdef BIT_WAYS_FAST
     if (index->processor_is_fast) {
         look_up_fast(index, pcs, count, ret_hits);
         return;
     }
 #endif
-    look_up_all(index, pcs, count, ret_hits,
-                (struct bit_counting){bit_count_portably, select_portably});
+    look_up_all(index, pcs, count, ret_hits, BIT_WAYS_PORTABLE);
 }

@@ -46,9 +46,12 @@ bool exception_list_find(const struct exception_list *list, uint32_t position,
                          struct exception *ret_exception) {
     uint32_t low = 0;
     uint32_t high = list->count;
+    unsigned size = list->position_bits + list->miss_bits + (unsigned)list->file_bits +
+                    list->line_bits;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (exception_list_get(list, middle).position < position)
+        uint64_t at = list->at + (uint64_t)middle * size;
+        if (bit_field(list->bits, at, list->position_bits) < position)
             low = middle + 1;
         else
             high = middle;

@@ -3,8 +3,9 @@
  * high, exclusive-or) for a small sound index with buckets and chains. Checksums are made to fit,
  * so that what lies behind them is reached.
  *
- * Property: nothing is read outside the file, walks end, and in a file that index_verify accepts
- * every interval is found again at its first and last address, and no damage is met.
+ * Property: nothing is read outside the file, walks end, the ways of walking agree, and in a file
+ * that index_verify accepts every interval is found again at its first and last address, and no
+ * damage is met.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -43,10 +44,28 @@ static void touch(struct span text) {
     (void)ends;
 }
 
+/* All frames of a chain at once, as those that come one by one. */
+static void check_frames(const struct index *index, struct index_chain chain) {
+    static struct index_frame frames[FRAME_COUNT_MAX + 1];
+    struct index_chain one_by_one = chain;
+    struct index_scratch scratch;
+    struct symbol_frame frame;
+    size_t count = index_frames(index, &chain, FRAME_COUNT_MAX + 1, frames);
+    assert(count <= FRAME_COUNT_MAX && chain.scope == 0);
+    for (size_t i = 0; i < count; i++) {
+        bool more = index_chain_next(index, &one_by_one, &scratch, &frame);
+        assert(more && frames[i].line == frame.line && span_equal(frames[i].name, frame.name));
+        assert(frames[i].has_entry_pc == frame.has_entry_pc);
+        touch(index_path(index, frames[i].start_file, scratch.bytes));
+    }
+    assert(!index_chain_next(index, &one_by_one, &scratch, &frame));
+}
+
 static unsigned walk_chain(const struct index *index, struct index_chain chain) {
     struct index_scratch scratch;
     struct symbol_frame frame;
     unsigned frames = 0;
+    check_frames(index, chain);
     while (index_chain_next(index, &chain, &scratch, &frame)) {
         assert(++frames <= FRAME_COUNT_MAX);
         touch(frame.name);
