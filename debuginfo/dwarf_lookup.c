@@ -6,7 +6,9 @@
 
 static void unit_clear(struct lookup_unit *unit) {
     range_list_clear(&unit->ranges);
+    range_index_clear(&unit->function_ranges);
     free(unit->functions);
+    range_index_clear(&unit->sequence_ranges);
     free(unit->sequences);
     free(unit->rows);
 }
@@ -17,6 +19,7 @@ void dwarf_lookup_free(struct dwarf_lookup *lookup) {
     for (size_t i = 0; lookup->units && i < lookup->unit_count; i++)
         unit_clear(&lookup->units[i]);
     free(lookup->units);
+    lookup_units_clear(lookup);
     dwarf_code_walk_clear(&lookup->code);
     dwarf_line_table_free(lookup->table);
     buffer_clear(&lookup->path);
@@ -75,33 +78,26 @@ struct dwarf_code_walk *dwarf_lookup_code(struct dwarf_lookup *lookup) {
     return &lookup->code;
 }
 
-bool lookup_is_candidate(const struct dwarf_lookup *lookup, size_t number, uint64_t pc,
-                         bool hidden) {
-    const struct dwarf_unit *unit = dwarf_info_unit(lookup->info, number);
-    if (unit->damage || !unit->has_code)
-        return false;
-    const struct lookup_unit *known = &lookup->units[number];
-    bool says_so = range_list_covers(&known->ranges, pc);
-    return hidden ? !says_so && known->may_have_more : says_so;
-}
-
 /* --- functions -------------------------------------------------------------------------------- */
 
 static enum err keep_function(struct lookup_unit *known, const struct dwarf_code_walk *code,
                               struct error *error) {
-    for (size_t i = 0; i < code->ranges.count; i++) {
-        if (known->function_count == known->function_capacity) {
-            size_t capacity = known->function_capacity ? 2 * known->function_capacity : 64;
-            struct lookup_function *grown = realloc(known->functions, capacity * sizeof(*grown));
-            if (!grown)
-                return error_set(error, ERR_NO_MEMORY, "no memory for %zu functions", capacity);
-            known->functions = grown;
-            known->function_capacity = capacity;
-        }
-        known->functions[known->function_count++] = (struct lookup_function){
-            .range = code->ranges.items[i], .position = code->walk.die.position};
+    if (known->function_count == known->function_capacity) {
+        size_t capacity = known->function_capacity ? 2 * known->function_capacity : 64;
+        const uint8_t **grown = NULL;
+        if (capacity <= UINT32_MAX)
+            grown = realloc(known->functions, capacity * sizeof(const uint8_t *));
+        if (!grown)
+            return error_set(error, ERR_NO_MEMORY, "no memory for %zu functions", capacity);
+        known->functions = grown;
+        known->function_capacity = capacity;
     }
-    return ERR_OK;
+    uint32_t id = (uint32_t)known->function_count++;
+    known->functions[id] = code->walk.die.position;
+    enum err err = ERR_OK;
+    for (size_t i = 0; !err && i < code->ranges.count; i++)
+        err = range_index_add(&known->function_ranges, code->ranges.items[i], id, error);
+    return err;
 }
 
 /* The contexts stay NONE, so that the walk steps over all copies. */
@@ -111,6 +107,7 @@ static enum err read_functions(struct dwarf_lookup *lookup, const struct dwarf_u
     if (known->functions_read)
         return ERR_OK;
     known->function_count = 0;
+    known->function_ranges.count = 0;
     struct dwarf_code_walk *code = dwarf_lookup_code(lookup);
     const struct dwarf_unit *in = dwarf_unit_of_code(unit);
     enum err err =
@@ -123,6 +120,7 @@ static enum err read_functions(struct dwarf_lookup *lookup, const struct dwarf_u
     }
     if (err == ERR_NO_MEMORY)
         return err;
+    range_index_sort(&known->function_ranges);
     known->functions_read = true;
     return ERR_OK; /* what is left out here, a push reports */
 }
@@ -136,31 +134,25 @@ struct function_search {
 static void search_unit(const struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
                         struct function_search *search) {
     const struct lookup_unit *known = &lookup->units[unit->number];
-    for (size_t i = 0; i < known->function_count; i++) {
-        const struct lookup_function *function = &known->functions[i];
-        uint64_t size = function->range.end - function->range.begin;
-        if (search->pc - function->range.begin >= size)
-            continue;
-        if (search->place.unit && size >= search->size)
-            continue;
-        search->place =
-            (struct dwarf_place){.unit = dwarf_unit_of_code(unit), .position = function->position};
-        search->size = size;
-    }
+    const struct range_index_item *item = range_index_smallest(&known->function_ranges, search->pc);
+    uint64_t size = item ? item->range.end - item->range.begin : 0;
+    if (!item || (search->place.unit && size >= search->size))
+        return;
+    search->place = (struct dwarf_place){.unit = dwarf_unit_of_code(unit),
+                                         .position = known->functions[item->id]};
+    search->size = size;
 }
 
 static enum err search_units(struct dwarf_lookup *lookup, bool hidden,
                              struct function_search *search, struct error *error) {
-    for (size_t i = 0; i < lookup->unit_count; i++) {
-        if (!lookup_is_candidate(lookup, i, search->pc, hidden))
-            continue;
-        const struct dwarf_unit *unit = dwarf_info_unit(lookup->info, i);
-        enum err err = read_functions(lookup, unit, error);
-        if (err)
-            return err;
-        search_unit(lookup, unit, search);
+    enum err err = lookup_find_candidates(lookup, search->pc, hidden, error);
+    for (size_t i = 0; !err && i < lookup->candidate_count; i++) {
+        const struct dwarf_unit *unit = dwarf_info_unit(lookup->info, lookup->candidates[i]);
+        err = read_functions(lookup, unit, error);
+        if (!err)
+            search_unit(lookup, unit, search);
     }
-    return ERR_OK;
+    return err;
 }
 
 enum err dwarf_lookup_function(struct dwarf_lookup *lookup, uint64_t pc,

@@ -23,7 +23,9 @@ static enum err reserve_rows(struct lookup_unit *known, size_t count, struct err
     }
     if (known->sequence_count == known->sequence_capacity) {
         size_t capacity = known->sequence_capacity ? 2 * known->sequence_capacity : 16;
-        struct lookup_sequence *grown = realloc(known->sequences, capacity * sizeof(*grown));
+        struct lookup_sequence *grown = NULL;
+        if (capacity <= UINT32_MAX)
+            grown = realloc(known->sequences, capacity * sizeof(*grown));
         if (!grown)
             return error_set(error, ERR_NO_MEMORY, "no memory for %zu sequences", capacity);
         known->sequences = grown;
@@ -38,8 +40,12 @@ static enum err collect(struct dwarf_sequence_visitor *visitor,
     enum err err = reserve_rows(known, sequence->count, error);
     if (err)
         return err;
+    const struct pc_range range = {sequence->rows[0].address, sequence->end};
+    err = range_index_add(&known->sequence_ranges, range, (uint32_t)known->sequence_count, error);
+    if (err)
+        return err;
     known->sequences[known->sequence_count++] = (struct lookup_sequence){
-        .range = {sequence->rows[0].address, sequence->end},
+        .end = sequence->end,
         .row_first = known->row_count,
         .row_count = sequence->count,
     };
@@ -56,11 +62,13 @@ static enum err read_rows(struct dwarf_lookup *lookup, const struct dwarf_unit *
         return ERR_OK;
     known->row_count = 0;
     known->sequence_count = 0;
+    known->sequence_ranges.count = 0;
     struct row_collector collector = {.visitor = {.sequence = collect}, .known = known};
     bool damaged = false;
     enum err err = lookup_open_table(lookup, unit, error);
     if (!err)
         err = dwarf_line_visit(lookup->table, lookup->extents, &collector.visitor, &damaged, error);
+    range_index_sort(&known->sequence_ranges);
     known->rows_read = !err;
     return err;
 }
@@ -71,6 +79,7 @@ struct row_search {
     uint64_t pc;
     const struct dwarf_unit *unit; /* of the sequence found; NULL: none yet */
     size_t sequence;
+    struct pc_range range; /* its */
     uint64_t size;
 };
 
@@ -79,7 +88,7 @@ static const struct dwarf_row *row_at(const struct lookup_unit *known,
     const struct dwarf_sequence bytes = {
         .rows = known->rows + sequence->row_first,
         .count = sequence->row_count,
-        .end = sequence->range.end,
+        .end = sequence->end,
     };
     return dwarf_sequence_find(&bytes, pc);
 }
@@ -91,24 +100,23 @@ static enum err search_unit(struct dwarf_lookup *lookup, const struct dwarf_unit
     if (err)
         return err;
     const struct lookup_unit *known = &lookup->units[unit->number];
-    for (size_t i = 0; i < known->sequence_count; i++) {
-        struct pc_range range = known->sequences[i].range;
-        uint64_t size = range.end - range.begin;
-        if (search->pc - range.begin >= size || (search->unit && size >= search->size))
-            continue;
-        search->unit = unit;
-        search->sequence = i;
-        search->size = size;
-    }
+    const struct range_index_item *item = range_index_smallest(&known->sequence_ranges, search->pc);
+    uint64_t size = item ? item->range.end - item->range.begin : 0;
+    if (!item || (search->unit && size >= search->size))
+        return ERR_OK;
+    search->unit = unit;
+    search->range = item->range;
+    search->sequence = item->id;
+    search->size = size;
     return ERR_OK;
 }
 
 static enum err search_units(struct dwarf_lookup *lookup, bool hidden, struct row_search *search,
                              struct error *error) {
-    enum err err = ERR_OK;
-    for (size_t i = 0; !err && i < lookup->unit_count; i++)
-        if (lookup_is_candidate(lookup, i, search->pc, hidden))
-            err = search_unit(lookup, dwarf_info_unit(lookup->info, i), search, error);
+    enum err err = lookup_find_candidates(lookup, search->pc, hidden, error);
+    for (size_t i = 0; !err && i < lookup->candidate_count; i++)
+        err = search_unit(lookup, dwarf_info_unit(lookup->info, lookup->candidates[i]), search,
+                          error);
     return err;
 }
 
@@ -117,13 +125,13 @@ static enum err search_units(struct dwarf_lookup *lookup, bool hidden, struct ro
 /* The rows of a sequence fit a function if at its entry they are in its file, at or below the line
  * of its declaration. */
 static enum err fits(struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
-                     const struct lookup_sequence *sequence,
-                     const struct dwarf_row_context *context, bool *ret_fits, struct error *error) {
+                     const struct range_index_item *item, const struct dwarf_row_context *context,
+                     bool *ret_fits, struct error *error) {
     const struct lookup_unit *known = &lookup->units[unit->number];
     uint64_t pc = context->entry_pc;
-    if (pc - sequence->range.begin >= sequence->range.end - sequence->range.begin)
-        pc = sequence->range.begin;
-    const struct dwarf_row *row = row_at(known, sequence, pc);
+    if (pc - item->range.begin >= item->range.end - item->range.begin)
+        pc = item->range.begin;
+    const struct dwarf_row *row = row_at(known, &known->sequences[item->id], pc);
     *ret_fits = false;
     if (!row || row->line < context->decl_line)
         return ERR_OK;
@@ -134,28 +142,29 @@ static enum err fits(struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
     return err;
 }
 
+/* Twins are neighbours in the index, in the order of the table. */
 static enum err choose_twin(struct dwarf_lookup *lookup, const struct dwarf_row_context *context,
                             struct row_search *search, struct error *error) {
-    const struct lookup_unit *known = &lookup->units[search->unit->number];
-    const struct pc_range range = known->sequences[search->sequence].range;
-    size_t twins = 0;
-    for (size_t i = 0; i < known->sequence_count; i++)
-        twins += known->sequences[i].range.begin == range.begin &&
-                 known->sequences[i].range.end == range.end;
-    if (twins < 2 || context->decl_file.size == 0)
+    const struct range_index *index = &lookup->units[search->unit->number].sequence_ranges;
+    if (context->decl_file.size == 0)
         return ERR_OK;
+    size_t first = range_index_start(index, search->range.begin);
+    while (first > 0 && index->items[first - 1].range.begin == search->range.begin)
+        first--;
     int tried = 0;
-    for (size_t i = search->sequence; i < known->sequence_count && tried < TWINS_TRIED_MAX; i++) {
-        const struct lookup_sequence *sequence = &known->sequences[i];
-        if (sequence->range.begin != range.begin || sequence->range.end != range.end)
+    for (size_t i = first; i < index->count && tried < TWINS_TRIED_MAX; i++) {
+        const struct range_index_item *item = &index->items[i];
+        if (item->range.begin != search->range.begin)
+            break;
+        if (item->range.end != search->range.end)
             continue;
         tried++;
         bool found;
-        enum err err = fits(lookup, search->unit, sequence, context, &found, error);
+        enum err err = fits(lookup, search->unit, item, context, &found, error);
         if (err)
             return err;
         if (found) {
-            search->sequence = i;
+            search->sequence = item->id;
             break;
         }
     }
