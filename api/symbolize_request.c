@@ -3,6 +3,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/hash.h"
+
 /*
  * jansson makes a tree of the body first, at up to some hundred bytes per container and per value.
  * A valid request has few containers and at most two values per address (the address and a place
@@ -84,10 +86,9 @@ static enum err parse_address(const json_t *value, const char *where, uint64_t *
     uint64_t address = 0;
     bool good = text && size > 2 && size <= 18 && text[0] == '0' && (text[1] | 0x20) == 'x';
     for (size_t i = 2; good && i < size; i++) {
-        char digit = text[i];
-        char letter = (char)(digit | 0x20);
-        good = (digit >= '0' && digit <= '9') || (letter >= 'a' && letter <= 'f');
-        address = address << 4 | (uint64_t)(digit <= '9' ? digit - '0' : letter - 'a' + 10);
+        int digit = hex_digit_value(text[i]);
+        good = digit >= 0;
+        address = address << 4 | (uint64_t)(good ? digit : 0);
     }
     if (!good)
         return error_set(error, ERR_INVALID,

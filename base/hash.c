@@ -52,7 +52,7 @@ void hex_encode(struct span bytes, char *ret_text) {
     ret_text[2 * bytes.size] = '\0';
 }
 
-static int digit_value(char digit) {
+int hex_digit_value(char digit) {
     if (digit >= '0' && digit <= '9')
         return digit - '0';
     if (digit >= 'a' && digit <= 'f')
@@ -66,8 +66,8 @@ bool hex_decode(struct span text, uint8_t *ret_bytes, size_t size_max, size_t *r
     if (text.size % 2 != 0 || text.size / 2 > size_max)
         return false;
     for (size_t i = 0; i < text.size / 2; i++) {
-        int high = digit_value(text.data[2 * i]);
-        int low = digit_value(text.data[2 * i + 1]);
+        int high = hex_digit_value(text.data[2 * i]);
+        int low = hex_digit_value(text.data[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         ret_bytes[i] = (uint8_t)(high << 4 | low);

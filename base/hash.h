@@ -35,5 +35,7 @@ bool digest_from_hex(struct span text, struct digest *ret_digest);
 
 /* Lower-case hex with a NUL; ret_text has room for 2 * bytes.size + 1. */
 void hex_encode(struct span bytes, char *ret_text);
+/* 0 to 15; below 0: no hex digit. */
+int hex_digit_value(char digit);
 /* False on an odd length, a byte that is no hex digit, or more than size_max bytes. */
 bool hex_decode(struct span text, uint8_t *ret_bytes, size_t size_max, size_t *ret_size);

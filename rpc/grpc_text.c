@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/hash.h"
+
 #define TIMEOUT_DIGITS_MAX 8
 #define TIMEOUT_VALUE_MAX 99999999
 
@@ -26,23 +28,13 @@ void grpc_message_encode(const char *text, char *ret_text, size_t text_size) {
     ret_text[used] = '\0';
 }
 
-static int hex_digit(char digit) {
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    if (digit >= 'a' && digit <= 'f')
-        return digit - 'a' + 10;
-    if (digit >= 'A' && digit <= 'F')
-        return digit - 'A' + 10;
-    return -1;
-}
-
 void grpc_message_decode(struct span encoded, char *ret_text, size_t text_size) {
     size_t used = 0;
     for (size_t i = 0; i < encoded.size && used + 1 < text_size; i++) {
         unsigned char byte = (unsigned char)encoded.data[i];
         if (byte == '%' && encoded.size - i > 2) {
-            int high = hex_digit(encoded.data[i + 1]);
-            int low = hex_digit(encoded.data[i + 2]);
+            int high = hex_digit_value(encoded.data[i + 1]);
+            int low = hex_digit_value(encoded.data[i + 2]);
             if (high >= 0 && low >= 0) {
                 byte = (unsigned char)(high * 16 + low);
                 i += 2;
