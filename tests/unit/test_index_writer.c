@@ -226,6 +226,18 @@ static void a_chain_of_the_greatest_depth_comes_back_whole(void **state) {
         assert_true(span_equal_cstr(frame.name, "f"));
     }
     assert_int_equal(line, 0);
+    /* The same in one go, and in pieces that are no multiple of what is walked at once. */
+    static struct index_frame frames[FRAME_COUNT_MAX + 1];
+    static const size_t pieces[] = {FRAME_COUNT_MAX + 1, 300, 1};
+    for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+        size_t count = 0;
+        chain = hit_at(index, 0x1000).chain;
+        while (chain.scope != 0)
+            count += index_frames(index, &chain, pieces[i], frames + count);
+        assert_int_equal(count, FRAME_COUNT_MAX);
+        for (size_t j = 0; j < count; j++)
+            assert_int_equal(frames[j].line, FRAME_COUNT_MAX - j);
+    }
     index_free(index);
     free((void *)bytes.data);
     index_writer_free(writer);
