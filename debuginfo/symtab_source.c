@@ -144,10 +144,11 @@ static size_t first_above(const struct symbol_candidates *candidates, uint64_t p
     return low;
 }
 
-static size_t names_in_table(const struct symbol_candidates *candidates, uint64_t pc,
-                             struct span ret_names[static SYMTAB_NAMES_MAX]) {
+/* Of the candidates below position `above`, which begin at pc or lower. */
+static size_t names_below(const struct symbol_candidates *candidates, size_t above, uint64_t pc,
+                          struct span ret_names[static SYMTAB_NAMES_MAX]) {
     size_t count = 0;
-    for (size_t i = first_above(candidates, pc); i > 0 && count < SYMTAB_NAMES_MAX; i--) {
+    for (size_t i = above; i > 0 && count < SYMTAB_NAMES_MAX; i--) {
         const struct symbol_candidate *candidate = &candidates->items[i - 1];
         if (candidate->begin != pc)
             break;
@@ -155,6 +156,19 @@ static size_t names_in_table(const struct symbol_candidates *candidates, uint64_
             ret_names[count++] = candidate->name;
     }
     return count;
+}
+
+/* The names at a winner's begin: its neighbours in the table. */
+static size_t names_of_winner(const struct symbol_candidates *candidates,
+                              const struct symbol_winner *winner,
+                              struct span ret_names[static SYMTAB_NAMES_MAX]) {
+    uint64_t pc = candidates->items[winner->candidate].begin;
+    size_t above = (size_t)winner->candidate + 1;
+    if (winner->begin != pc)
+        return 0;
+    while (above < candidates->count && candidates->items[above].begin == pc)
+        above++;
+    return names_below(candidates, above, pc, ret_names);
 }
 
 static enum err push_winner(const struct symtab_source *source, const struct symbol_winner *winner,
@@ -168,9 +182,7 @@ static enum err push_winner(const struct symtab_source *source, const struct sym
         .entry_pc = candidate->begin,
         .origin = candidate->origin,
     };
-    size_t count = winner->begin == candidate->begin
-                       ? names_in_table(&source->candidates, winner->begin, names)
-                       : 0;
+    size_t count = names_of_winner(&source->candidates, winner, names);
     if (count > 1) {
         symbol.names = names;
         symbol.name_count = count;
@@ -275,7 +287,8 @@ enum err symtab_source_names(struct symbol_source *base, uint64_t pc,
         return err;
     err = need_winners(source, error);
     if (!err)
-        *ret_count = names_in_table(&source->candidates, pc, ret_names);
+        *ret_count =
+            names_below(&source->candidates, first_above(&source->candidates, pc), pc, ret_names);
     return err;
 }
 
