@@ -216,15 +216,18 @@ def check_limits(tap, directory):
         server.http("GET", "/healthz")
         tap.ok(bool(server.wait_for_event("http_request", path="/healthz")),
                "SIGHUP turns the access log on")
-        write(directory, "uploads: {max_size: 2MiB, max_streams: 1, stale_after: 1s}\n"
+        write(directory, "uploads: {max_size: 2MiB, max_streams: 1}\n"
               "blobs: {compress_after: 1s}\n")
         done = reload(server, 2)
         tap.ok(done["after_restart"] == "0", "none of these needs a restart", str(done))
         check_streams(tap, server)
+        write(directory, "uploads: {max_size: 2MiB, stale_after: 1s}\n")
+        reload(server, 3)
+        check_stale(tap, server)
 
 
 def check_streams(tap, server):
-    """One place for an upload, taken by a PUT that does not end before it is stale."""
+    """One place for an upload, taken by a PUT that does not end."""
     data = b"x" * 1000
     open_put = http.client.HTTPConnection("127.0.0.1", server.ports["http"])
     open_put.putrequest("PUT", "/v1/debuginfo/ab0c?type=sources")
@@ -233,15 +236,18 @@ def check_streams(tap, server):
 
     def refused():
         return server.http("PUT", "/v1/debuginfo/ab0d?type=sources", data)[0] == 429
-    service.wait_until(refused, "the only place to be taken")
-    tap.ok(True, "SIGHUP changes how many uploads there may be")
+    service.wait_until(lambda: gauge(server, "upload_streams_open") == 1, "the PUT to have a place")
+    tap.ok(refused(), "SIGHUP changes how many uploads there may be")
     open_put.close()
     service.wait_until(lambda: not refused(), "the place to be free again")
+
+
+def check_stale(tap, server):
     initiate(server, 1000)
     service.wait_until(lambda: server.debuginfo().ShouldInitiateUpload(
         server.messages.ShouldInitiateUploadRequest(build_id="c0ffee", build_id_type=1)
         ).should_initiate_upload, "the upload to be stale")
-    tap.ok(True, "and when one is stale")
+    tap.ok(True, "SIGHUP changes when an upload is stale")
 
 
 def check_logs(tap, directory):
