@@ -103,7 +103,8 @@ struct dwarf_sequence_visitor {
  * Runs the program. Sequences come in the order of the table; they may overlap, where a linker
  * folded functions or the extents do not tell dead ones. One that ends without DW_LNE_end_sequence
  * ends at its last row, which so has no length. *ret_damaged is set (never cleared) when something
- * could not be read. Fails for lack of memory, and as the visitor does.
+ * could not be read, or when one table object has run so much of a section that its tables must
+ * overlap. Fails for lack of memory, and as the visitor does.
  */
 enum err dwarf_line_visit(struct dwarf_line_table *table, const struct dwarf_extents *extents,
                           struct dwarf_sequence_visitor *visitor, bool *ret_damaged,

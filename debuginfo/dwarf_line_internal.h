@@ -70,7 +70,16 @@ struct dwarf_line_table {
     bool files_damaged;
 
     struct line_rows rows;
+
+    /* Bytes of programs run so far. Tables that a compiler wrote do not overlap. */
+    uint64_t run_size;
+    const char *run_in; /* the section that they are of */
 };
+
+/* Hostile tables may overlap, each a little shorter than the one before. A push runs each program
+ * once, a lookup twice. */
+#define LINE_RUN_FACTOR 4
+#define LINE_RUN_SLACK ((uint64_t)1 << 20)
 
 /* Reads directories and files, from behind standard_opcode_lengths up to the cursor's end. What
  * breaks the format ends the list. Fails for lack of memory. */

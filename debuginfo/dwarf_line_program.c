@@ -310,11 +310,25 @@ static enum err run_program(struct line_machine *machine, struct error *error) {
     return err;
 }
 
+/* False when more of the section has been run than all its tables can make up. */
+static bool take_run(struct dwarf_line_table *table) {
+    struct span section = table->sections->line;
+    if (table->run_in != section.data)
+        table->run_size = 0;
+    table->run_in = section.data;
+    table->run_size += cursor_left(&table->program);
+    return table->run_size <= LINE_RUN_FACTOR * (uint64_t)section.size + LINE_RUN_SLACK;
+}
+
 enum err dwarf_line_visit(struct dwarf_line_table *table, const struct dwarf_extents *extents,
                           struct dwarf_sequence_visitor *visitor, bool *ret_damaged,
                           struct error *error) {
     if (!table->sections)
         return ERR_OK;
+    if (!take_run(table)) {
+        *ret_damaged = true;
+        return ERR_OK;
+    }
     struct line_machine machine = {
         .table = table,
         .extents = extents,

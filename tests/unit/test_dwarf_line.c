@@ -435,6 +435,24 @@ static void without_line_range_rows_are_damage(void **state) {
     line_site_clear(&site);
 }
 
+static void tables_that_overlap_are_run_up_to_a_bound(void **state) {
+    (void)state;
+    struct line_site site;
+    begin(&site, 0x1000);
+    put_row(&site, 1, 4);
+    put_end_sequence(&site);
+    for (unsigned i = 0; i < 1u << 19; i++)
+        put_u8(&site.line, DW_LNS_negate_stmt);
+    unsigned visits = 0;
+    do {
+        line_site_visit(&site);
+        visits++;
+    } while (!site.damaged && visits < 100);
+    assert_true(visits > 4 && visits < 20);
+    assert_int_equal(site.seen.size, 0);
+    line_site_clear(&site);
+}
+
 static enum err refuse(struct dwarf_sequence_visitor *visitor,
                        const struct dwarf_sequence *sequence, struct error *error) {
     (void)visitor;
@@ -489,6 +507,7 @@ int main(void) {
         cmocka_unit_test(a_closed_table_has_no_rows),
         cmocka_unit_test(refuses_headers_it_cannot_read),
         cmocka_unit_test(without_line_range_rows_are_damage),
+        cmocka_unit_test(tables_that_overlap_are_run_up_to_a_bound),
         cmocka_unit_test(a_failing_visitor_ends_the_visit),
     };
     return cmocka_run_group_tests_name("dwarf_line", tests, NULL, NULL);
