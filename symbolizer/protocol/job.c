@@ -39,13 +39,13 @@ static const char *const backend_names[] = {
     [DWARF_BACKEND_LIBDW] = "libdw",
 };
 
-const char *dwarf_backend_name(enum dwarf_backend backend) {
+const char *job_dwarf_backend_name(enum dwarf_backend backend) {
     if (backend < DWARF_BACKEND_NATIVE || backend > DWARF_BACKEND_LIBDW)
         return NULL;
     return backend_names[backend];
 }
 
-bool dwarf_backend_from_name(struct span name, enum dwarf_backend *ret_backend) {
+bool job_dwarf_backend_from_name(struct span name, enum dwarf_backend *ret_backend) {
     for (int backend = DWARF_BACKEND_NATIVE; backend <= DWARF_BACKEND_LIBDW; backend++) {
         if (span_equal_cstr(name, backend_names[backend])) {
             *ret_backend = (enum dwarf_backend)backend;
@@ -102,7 +102,7 @@ static enum err check(const struct job *job, struct error *error) {
     if (job->section && !is_section_name(job->section))
         return error_set(error, ERR_INVALID, "--section: want a name of 1 to %zu bytes",
                          JOB_SECTION_SIZE_MAX);
-    if (!dwarf_backend_name(job->dwarf_backend) ||
+    if (!job_dwarf_backend_name(job->dwarf_backend) ||
         (job->dwarf_backend != DWARF_BACKEND_NATIVE && job->operation != JOB_BUILD))
         return error_set(error, ERR_INVALID, "%s takes no --dwarf-backend", operation);
     if (job->without_columns && job->operation != JOB_BUILD)
@@ -160,7 +160,7 @@ enum err job_to_arguments(const struct job *job, const char *program,
     if (job->size_max)
         add(&arguments, "--size-max=%llu", (unsigned long long)job->size_max);
     if (job->dwarf_backend != DWARF_BACKEND_NATIVE)
-        add(&arguments, "--dwarf-backend=%s", dwarf_backend_name(job->dwarf_backend));
+        add(&arguments, "--dwarf-backend=%s", job_dwarf_backend_name(job->dwarf_backend));
     if (job->without_columns)
         add(&arguments, "--columns=no");
     if (job->thread_count > 0)
@@ -207,8 +207,8 @@ static bool set_thread_count(struct job *job, struct span value) {
 /* The one that is taken without the option is not to be named. */
 static enum err set_backend(struct job *job, struct span value, struct error *error) {
     enum dwarf_backend backend;
-    if (job->dwarf_backend != DWARF_BACKEND_NATIVE || !dwarf_backend_from_name(value, &backend) ||
-        backend == DWARF_BACKEND_NATIVE)
+    if (job->dwarf_backend != DWARF_BACKEND_NATIVE ||
+        !job_dwarf_backend_from_name(value, &backend) || backend == DWARF_BACKEND_NATIVE)
         return error_set(error, ERR_INVALID, "want libdw, once");
     job->dwarf_backend = backend;
     return ERR_OK;

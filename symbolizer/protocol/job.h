@@ -63,8 +63,8 @@ const char *job_role_name(enum job_role role);
 bool job_role_from_name(struct span name, enum job_role *ret_role);
 
 /* "native", "libdw". */
-const char *dwarf_backend_name(enum dwarf_backend backend);
-bool dwarf_backend_from_name(struct span name, enum dwarf_backend *ret_backend);
+const char *job_dwarf_backend_name(enum dwarf_backend backend);
+bool job_dwarf_backend_from_name(struct span name, enum dwarf_backend *ret_backend);
 
 /*
  * Builds argv (NULL-terminated, argv[0] = program) inside `storage`, and the other way round.
