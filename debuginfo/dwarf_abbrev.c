@@ -210,8 +210,8 @@ static const uint8_t *skip_specifications(const uint8_t *position, const uint8_t
             continue;
         if (attribute >= 0x80) {
             uint64_t read;
-            position -= 2;
-            if (!dwarf_take_uleb(&position, end, &read) || !dwarf_take_uleb(&position, end, &read))
+            position = dwarf_skip_leb(position - 1, end);
+            if (!position || !dwarf_take_uleb(&position, end, &read))
                 return NULL;
             form = read == DW_FORM_implicit_const ? DW_FORM_implicit_const : 0;
         } else if (form >= 0x80) {
