@@ -20,7 +20,8 @@ static const uint8_t *advance(struct cursor *cursor, uint64_t size) {
         return NULL;
     }
     const uint8_t *bytes = cursor->position;
-    cursor->position += size;
+    if (size > 0) /* the position of an empty cursor is NULL */
+        cursor->position += size;
     return bytes;
 }
 
@@ -118,7 +119,7 @@ void cursor_seek(struct cursor *cursor, uint64_t offset) {
         cursor->failed = true;
         return;
     }
-    cursor->position = cursor->start + offset;
+    cursor->position = offset > 0 ? cursor->start + offset : cursor->start;
 }
 
 enum err cursor_check(const struct cursor *cursor, struct error *error) {
