@@ -87,7 +87,10 @@ static enum err print_batch(struct query *query, const struct remote_frames *fra
         if (is_ok)
             err = print_frames(query, frames, i, error);
         else
-            output_failure(&query->output, query->options->id.text, query->addresses[i], &reason);
+            output_failure(
+                &query->output,
+                &(struct shown_question){query->options->id.text, {0}, query->addresses[i]},
+                &reason);
     }
     return err;
 }
@@ -120,17 +123,19 @@ static enum err add_address(struct query *query, uint64_t address, struct error 
 }
 
 static enum err add_line(struct query *query, struct span line, struct error *error) {
-    if (query->options->shape.style == OUTPUT_GNU)
-        return add_address(query, request_address_gnu(line), error);
     struct request_line request;
     const char *id = query->options->id.text;
-    if (request_line_parse(line, id, &request) && request.verb == REQUEST_CODE &&
-        request.section.size == 0)
+    if (query->options->shape.questions == QUESTIONS_GNU)
+        request_line_parse_gnu(line, &request);
+    else
+        request_line_parse(line, id, query->options->shape.questions, &request);
+    if (!request.problem && request.verb == REQUEST_CODE && request.section.size == 0 &&
+        request.symbol.size == 0)
         return add_address(query, request.address, error);
     /* Answers keep the order of the questions. */
     enum err err = ask_batch(query, error);
     if (err == ERR_OK)
-        output_unreadable(&query->output, span_cstr(id), line);
+        output_unreadable(&query->output, span_cstr(id));
     return err;
 }
 

@@ -154,3 +154,18 @@ enum err debug_file_find(const struct debug_folders *folders, const char *path, 
     *ret_path = found.path;
     return ERR_OK;
 }
+
+enum err debug_file_find_id(const struct debug_folders *folders, struct span id, int *ret_fd,
+                            char **ret_path, struct error *error) {
+    struct search search = {.folders = folders, .has_id = true, .reason = error};
+    struct found found;
+    enum err err = binary_id_parse(BINARY_ID_GNU, id, &search.id, error);
+    if (err)
+        return err;
+    error_set(error, ERR_NOT_FOUND, "could not find build ID");
+    if (!look(&search, &found))
+        return error->code;
+    *ret_fd = found.fd;
+    *ret_path = found.path;
+    return ERR_OK;
+}

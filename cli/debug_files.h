@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/span.h"
 
 #define DEBUG_FOLDER_DEFAULT "/usr/lib/debug"
 
@@ -23,6 +24,13 @@ struct debug_folders {
     const char *const *paths; /* such as DEBUG_FOLDER_DEFAULT */
     size_t count;
 };
+
+/*
+ * Opens FOLDER/.build-id/ab/cdef….debug for an ID in hexadecimal, upper or lower case, if that is
+ * its own. ERR_INVALID: not an ID; ERR_NOT_FOUND. *ret_path is the caller's to free.
+ */
+enum err debug_file_find_id(const struct debug_folders *folders, struct span id, int *ret_fd,
+                            char **ret_path, struct error *error);
 
 /*
  * Opens the debug file of the ELF file at `path`, open as `fd`, if that has no DWARF of its own.

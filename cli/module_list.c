@@ -1,7 +1,9 @@
 #include "cli/module_list.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -29,10 +31,13 @@ void module_list_clear(struct module_list *list) {
 }
 
 static enum err open_file(const char *path, int *ret_fd, struct error *error) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
+    CLEANUP(cleanup_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status))
         return error_set(error, ERR_IO, "%s", strerrordesc_np(errno));
-    *ret_fd = fd;
+    if (S_ISDIR(status.st_mode))
+        return error_set(error, ERR_IO, "%s", strerrordesc_np(EISDIR));
+    *ret_fd = TAKE_FD(fd);
     return ERR_OK;
 }
 
@@ -50,6 +55,8 @@ static bool is_index(int fd) {
 
 /* The files that answer for one module. */
 struct module_files {
+    const char *path; /* of the main file */
+    char *found_path; /* the same, if it was looked for */
     int main_fd;
     int debug_fd; /* -1: none */
     char *debug_path;
@@ -60,6 +67,7 @@ static void module_files_clear(struct module_files *files) {
     fd_close(files->main_fd);
     fd_close(files->debug_fd);
     free(files->debug_path);
+    free(files->found_path);
     spread_files_clear(&files->spread);
 }
 
@@ -69,8 +77,7 @@ static enum err open_named(const char *path, int *ret_fd, struct error *error) {
 }
 
 /* The debug file that goes with an ELF file: the one that was named, else one that is found. */
-static enum err open_debug_file(const struct module_list *list, const struct module *module,
-                                const struct debug_folders *folders, struct module_files *files,
+static enum err open_debug_file(const struct module_list *list, struct module_files *files,
                                 struct error *error) {
     struct error reason;
     if (list->debug_file) {
@@ -80,21 +87,20 @@ static enum err open_debug_file(const struct module_list *list, const struct mod
         return open_named(list->debug_file, &files->debug_fd, error);
     }
     /* Without one the file answers by what it has itself. */
-    if (debug_file_find(folders, module->path, files->main_fd, &files->debug_fd, &files->debug_path,
-                        &reason))
+    if (debug_file_find(&list->folders, files->path, files->main_fd, &files->debug_fd,
+                        &files->debug_path, &reason))
         files->debug_fd = -1;
     return ERR_OK;
 }
 
 /* The files that the DWARF of one of both is spread over. */
-static enum err open_spread(const struct module_list *list, const struct module *module,
-                            const struct debug_folders *folders, struct module_files *files,
+static enum err open_spread(const struct module_list *list, struct module_files *files,
                             struct error *error) {
     if (files->debug_fd >= 0)
-        spread_files_find(&files->spread, files->debug_path, files->debug_fd, module->path,
-                          folders);
+        spread_files_find(&files->spread, files->debug_path, files->debug_fd, files->path,
+                          &list->folders);
     else
-        spread_files_find(&files->spread, module->path, files->main_fd, NULL, folders);
+        spread_files_find(&files->spread, files->path, files->main_fd, NULL, &list->folders);
     if (!list->package)
         return ERR_OK;
     files->spread.package_fd = fd_close(files->spread.package_fd);
@@ -103,11 +109,9 @@ static enum err open_spread(const struct module_list *list, const struct module 
 
 static enum err open_resolver(const struct module_list *list, struct module *module,
                               struct module_files *files, struct error *error) {
-    static const char *const paths[] = {DEBUG_FOLDER_DEFAULT};
-    const struct debug_folders folders = {paths, ARRAY_SIZE(paths)};
-    enum err err = open_debug_file(list, module, &folders, files, error);
+    enum err err = open_debug_file(list, files, error);
     if (!err)
-        err = open_spread(list, module, &folders, files, error);
+        err = open_spread(list, files, error);
     if (err)
         return err;
     const struct job_input others[] = {{JOB_ROLE_DEBUG, files->debug_fd},
@@ -123,6 +127,20 @@ static enum err open_resolver(const struct module_list *list, struct module *mod
     bool found_alone = !list->debug_file && !list->package; /* nobody asked for what we found */
     if (err && input_count > 1 && found_alone)
         err = object_resolver_new(inputs, 1, finder, &module->resolver, error);
+    if (!err && list->relative_names)
+        object_resolver_use_relative_paths(module->resolver);
+    return err;
+}
+
+static enum err open_main_file(const struct module_list *list, const struct module *module,
+                               struct module_files *files, struct error *error) {
+    if (!module->path_is_build_id) {
+        files->path = module->path;
+        return open_file(module->path, &files->main_fd, error);
+    }
+    enum err err = debug_file_find_id(&list->folders, span_cstr(module->path), &files->main_fd,
+                                      &files->found_path, error);
+    files->path = files->found_path;
     return err;
 }
 
@@ -131,7 +149,7 @@ static enum err open_module(const struct module_list *list, struct module *modul
     CLEANUP(module_files_clear)
     struct module_files files = {
         .main_fd = -1, .debug_fd = -1, .spread = {.package_fd = -1, .supplement_fd = -1}};
-    enum err err = open_file(module->path, &files.main_fd, error);
+    enum err err = open_main_file(list, module, &files, error);
     if (err)
         return err;
     if (!is_index(files.main_fd)) {
@@ -144,11 +162,20 @@ static enum err open_module(const struct module_list *list, struct module *modul
     return index_open_fd(files.main_fd, &module->index, error);
 }
 
-static struct module *find(struct module_list *list, struct span path) {
+static struct module *find(struct module_list *list, struct module_name name) {
     for (size_t i = 0; i < list->count; i++)
-        if (span_equal_cstr(path, list->modules[i].path))
+        if (list->modules[i].path_is_build_id == name.is_build_id &&
+            span_equal_cstr(name.text, list->modules[i].path))
             return &list->modules[i];
     return NULL;
+}
+
+/* Build IDs are shown in capitals, as llvm-symbolizer shows them. */
+static char *path_of(struct module_name name) {
+    char *path = strndup(name.text.data ? name.text.data : "", name.text.size);
+    for (char *c = path; name.is_build_id && c && *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return path;
 }
 
 /* An unused place, made by closing the module that was not asked about for longest if need be. */
@@ -163,15 +190,17 @@ static struct module *take_place(struct module_list *list) {
     return oldest;
 }
 
-enum err module_list_get(struct module_list *list, struct span path, struct module **ret_module,
-                         struct error *error) {
-    struct module *module = find(list, path);
+enum err module_list_get(struct module_list *list, struct module_name name,
+                         struct module **ret_module, struct error *error) {
+    struct module *module = find(list, name);
     if (!module) {
-        CLEANUP(cleanup_free) char *copy = strndup(path.data ? path.data : "", path.size);
+        CLEANUP(cleanup_free)
+        char *copy = path_of(name);
         if (!copy)
             return error_set(error, ERR_NO_MEMORY, "no memory for a path");
         module = take_place(list);
-        *module = (struct module){.path = TAKE(copy), .address_digits = 16};
+        *module = (struct module){
+            .path = TAKE(copy), .path_is_build_id = name.is_build_id, .address_digits = 16};
         enum err err = open_module(list, module, &module->failure);
         if (err == ERR_OK)
             module->failure = (struct error){0};
@@ -225,6 +254,17 @@ bool module_address(const struct module *module, struct span section, uint64_t o
     if (section.size == 0)
         *ret_address = offset;
     return section.size == 0;
+}
+
+size_t module_symbols(const struct module *module, struct span name,
+                      struct named_symbol *ret_symbols, size_t count_max) {
+    return module->resolver
+               ? object_resolver_symbols(module->resolver, name, ret_symbols, count_max)
+               : 0;
+}
+
+bool module_data(const struct module *module, uint64_t address, struct named_symbol *ret_symbol) {
+    return module->resolver && object_resolver_data(module->resolver, address, ret_symbol);
 }
 
 enum err module_resolve(struct module *module, uint64_t address, struct frame_list *frames,

@@ -9,13 +9,15 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "cli/debug_files.h"
 #include "symbolizer/build/object_resolver.h"
 #include "symbolizer/index/index.h"
 
 #define MODULE_COUNT_MAX 64
 
 struct module {
-    char *path;
+    char *path; /* or the build ID by which it is to be found */
+    bool path_is_build_id;
     struct object_resolver *resolver; /* of an ELF file */
     struct index *index;              /* of a symbol index; both NULL: failure says why */
     struct arena *strings;            /* of the index's last answer */
@@ -26,8 +28,10 @@ struct module {
 };
 
 struct module_list {
-    const char *debug_file; /* goes with every module; NULL: one is looked for */
-    const char *package;    /* likewise a .dwp */
+    const char *debug_file;       /* goes with every module; NULL: one is looked for */
+    const char *package;          /* likewise a .dwp */
+    struct debug_folders folders; /* where they are looked for */
+    bool relative_names;          /* files as they are below their compilation directories */
     struct module modules[MODULE_COUNT_MAX];
     size_t count;
     uint64_t use_count;
@@ -35,9 +39,15 @@ struct module_list {
 
 void module_list_clear(struct module_list *list);
 
+/* What a file goes by. */
+struct module_name {
+    struct span text;
+    bool is_build_id; /* hexadecimal; its debug file is looked for in the folders */
+};
+
 /* Valid until the next call. ERR_NO_MEMORY; that the file cannot be read is in the module. */
-enum err module_list_get(struct module_list *list, struct span path, struct module **ret_module,
-                         struct error *error);
+enum err module_list_get(struct module_list *list, struct module_name name,
+                         struct module **ret_module, struct error *error);
 
 /* Nothing could be opened, and module->failure says why. */
 static inline bool module_failed(const struct module *module) {
@@ -51,6 +61,12 @@ static inline bool module_failed(const struct module *module) {
  */
 bool module_address(const struct module *module, struct span section, uint64_t offset,
                     uint64_t *ret_address);
+
+/* The symbols of that name; in an index there are none. */
+size_t module_symbols(const struct module *module, struct span name,
+                      struct named_symbol *ret_symbols, size_t count_max);
+/* What covers an address of data; false also in every index. */
+bool module_data(const struct module *module, uint64_t address, struct named_symbol *ret_symbol);
 
 /* Leaf first; no frames where nothing is known. The frames' strings are valid until the next call
  * for this module. Errors are object_resolver_resolve's. */

@@ -66,6 +66,7 @@ static struct name_place place_name(struct output *output, const struct symbol_f
 static struct shown_frame shown(const struct output *output, const struct symbol_frame *frame) {
     return (struct shown_frame){
         .file = path_of(output, frame->file),
+        .source = frame->file,
         .start_file = path_of(output, frame->start_file),
         .line = frame->line,
         .column = frame->column,
@@ -85,11 +86,16 @@ static enum err reserve_frames(struct output *output, size_t count, struct error
     return ERR_OK;
 }
 
+static bool shows_inlines(const struct output *output) {
+    return output->options->inlines && !output->is_place;
+}
+
 /* Which resolved frame gives shown frame `i` its name. Where inlined frames are not shown, LLVM
  * names the function that is there, and GNU the inlined one whose line it is. */
 static const struct symbol_frame *named_frame(const struct output *output,
                                               const struct frame_list *frames, size_t i) {
-    bool is_outermost = !output->options->inlines && output->options->style != OUTPUT_GNU;
+    bool is_outermost = !shows_inlines(output) &&
+                        (output->is_place || output->options->style != OUTPUT_GNU);
     return &frames->frames[is_outermost ? frames->count - 1 : i];
 }
 
@@ -112,7 +118,7 @@ static enum err name_frames(struct output *output, const struct frame_list *fram
 enum err output_set_frames(struct output *output, const struct frame_list *frames,
                            struct error *error) {
     size_t count = frames->count;
-    if (!output->options->inlines && count > 1)
+    if (!shows_inlines(output) && count > 1)
         count = 1;
     enum err err = reserve_frames(output, count, error);
     if (err)
@@ -148,15 +154,44 @@ void output_answer(struct output *output, const char *module, uint64_t address) 
     finish_answer(output);
 }
 
-void output_unreadable(struct output *output, struct span module, struct span line) {
-    output->ops->unreadable(output, module, line);
+void output_unreadable(struct output *output, struct span module) {
+    output->frame_count = 0;
+    output->ops->unreadable(output, module);
     finish_answer(output);
 }
 
-void output_failure(struct output *output, const char *module, uint64_t address,
+void output_failure(struct output *output, const struct shown_question *question,
                     const struct error *error) {
     output->frame_count = 0;
-    output->ops->failure(output, module, address, error);
+    output->ops->failure(output, question, error);
+    finish_answer(output);
+}
+
+void output_places_begin(struct output *output) {
+    output->place_count = 0;
+    output->is_place = true;
+    output->ops->places_begin(output);
+}
+
+void output_place(struct output *output) {
+    output->ops->place(output);
+    output->place_count++;
+}
+
+void output_places_end(struct output *output, const struct shown_question *question) {
+    output->ops->places_end(output, question);
+    output->is_place = false;
+    finish_answer(output);
+}
+
+void output_data(struct output *output, const struct shown_question *question,
+                 const struct shown_data *data) {
+    output->ops->data(output, question, data);
+    finish_answer(output);
+}
+
+void output_no_frame(struct output *output, const struct shown_question *question) {
+    output->ops->frame(output, question);
     finish_answer(output);
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/json_text.h"
 #include "cli/output.h"
+#include "cli/source_context.h"
 
 /* Writes one value after another; knows where commas and, if pretty, line breaks go. */
 struct json {
@@ -59,6 +60,14 @@ static void address_member(struct json *json, const char *name, uint64_t address
     fprintf(json->output->stream, "\"0x%" PRIx64 "\"", address);
 }
 
+static void write_source(struct json *json, const struct shown_frame *frame) {
+    CLEANUP(buffer_clear) struct buffer text = {0};
+    const struct output *output = json->output;
+    if (!output->is_place &&
+        source_context_read(frame->source, frame->line, output->options->source_lines, &text))
+        string_member(json, "Source", buffer_span(&text));
+}
+
 static void write_frame(struct json *json, const struct shown_frame *frame) {
     next(json);
     open_with(json, '{');
@@ -67,6 +76,7 @@ static void write_frame(struct json *json, const struct shown_frame *frame) {
     string_member(json, "FileName", frame->file);
     string_member(json, "FunctionName", frame->function);
     number_member(json, "Line", frame->line);
+    write_source(json, frame);
     if (frame->start_address)
         address_member(json, "StartAddress", frame->start_address);
     else
@@ -76,14 +86,22 @@ static void write_frame(struct json *json, const struct shown_frame *frame) {
     close_with(json, '}');
 }
 
-static void write_error(struct json *json, const char *message_start, struct span message) {
+static void write_error(struct json *json, struct span message) {
     key(json, "Error");
     open_with(json, '{');
-    CLEANUP(buffer_clear) struct buffer text = {0};
-    buffer_append_cstr(&text, message_start);
-    buffer_append(&text, message.data, message.size);
-    string_member(json, "Message", buffer_span(&text));
+    string_member(json, "Message", message);
     close_with(json, '}');
+}
+
+static void write_symbol(struct json *json) {
+    const struct output *output = json->output;
+    key(json, "Symbol");
+    open_with(json, '[');
+    for (size_t i = 0; i < output->frame_count; i++)
+        write_frame(json, &output->frames[i]);
+    if (output->frame_count == 0)
+        write_frame(json, &(struct shown_frame){0});
+    close_with(json, ']');
 }
 
 /* Opens the answer's object, inside the array if there is one. */
@@ -110,34 +128,95 @@ static void json_answer(struct output *output, const char *module, uint64_t addr
     struct json json = begin_answer(output);
     address_member(&json, "Address", address);
     string_member(&json, "ModuleName", span_cstr(module));
-    key(&json, "Symbol");
+    write_symbol(&json);
+    end_answer(&json);
+}
+
+static void json_unreadable(struct output *output, struct span module) {
+    struct json json = begin_answer(output);
+    string_member(&json, "ModuleName", module);
+    write_symbol(&json);
+    end_answer(&json);
+}
+
+static void json_places_begin(struct output *output) {
+    struct json json = begin_answer(output);
+    key(&json, "Loc");
     open_with(&json, '[');
+}
+
+/* Inside what json_places_begin opened. */
+static struct json places_json(const struct output *output) {
+    return (struct json){
+        .output = output,
+        .depth = output->is_list ? 3 : 2,
+        .is_first = output->place_count == 0,
+    };
+}
+
+static void json_place(struct output *output) {
+    struct json json = places_json(output);
     for (size_t i = 0; i < output->frame_count; i++)
         write_frame(&json, &output->frames[i]);
-    if (output->frame_count == 0)
-        write_frame(&json, &(struct shown_frame){0});
+}
+
+static void json_places_end(struct output *output, const struct shown_question *question) {
+    struct json json = places_json(output);
     close_with(&json, ']');
+    string_member(&json, "ModuleName", span_cstr(question->module));
+    string_member(&json, "SymName", question->symbol);
     end_answer(&json);
 }
 
-static void json_unreadable(struct output *output, struct span module, struct span line) {
+/* Without frames: the address comes first, a symbol last. */
+static struct json begin_other(const struct output *output, const struct shown_question *question) {
     struct json json = begin_answer(output);
-    write_error(&json, "unable to parse arguments: ", line);
-    string_member(&json, "ModuleName", module);
-    end_answer(&json);
+    if (question->symbol.size == 0)
+        address_member(&json, "Address", question->address);
+    return json;
 }
 
-static void json_failure(struct output *output, const char *module, uint64_t address,
+static void end_other(struct json *json, const struct shown_question *question) {
+    string_member(json, "ModuleName", span_cstr(question->module));
+    if (question->symbol.size > 0)
+        string_member(json, "SymName", question->symbol);
+    end_answer(json);
+}
+
+static void json_failure(struct output *output, const struct shown_question *question,
                          const struct error *error) {
-    struct json json = begin_answer(output);
-    address_member(&json, "Address", address);
-    write_error(&json, "", span_cstr(error->text));
-    string_member(&json, "ModuleName", span_cstr(module));
-    end_answer(&json);
+    struct json json = begin_other(output, question);
+    write_error(&json, span_cstr(error->text));
+    end_other(&json, question);
+}
+
+static void json_data(struct output *output, const struct shown_question *question,
+                      const struct shown_data *data) {
+    struct json json = begin_other(output, question);
+    key(&json, "Data");
+    open_with(&json, '{');
+    string_member(&json, "Name", data->name);
+    address_member(&json, "Size", data->size);
+    address_member(&json, "Start", data->start);
+    close_with(&json, '}');
+    end_other(&json, question);
+}
+
+static void json_frame(struct output *output, const struct shown_question *question) {
+    struct json json = begin_other(output, question);
+    key(&json, "Frame");
+    open_with(&json, '[');
+    close_with(&json, ']');
+    end_other(&json, question);
 }
 
 const struct output_ops output_json_ops = {
     .answer = json_answer,
     .unreadable = json_unreadable,
     .failure = json_failure,
+    .places_begin = json_places_begin,
+    .place = json_place,
+    .places_end = json_places_end,
+    .data = json_data,
+    .frame = json_frame,
 };

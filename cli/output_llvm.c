@@ -4,11 +4,6 @@
 
 #include "cli/output.h"
 
-static void write_address(const struct output *output, uint64_t address) {
-    if (output->options->addresses)
-        fprintf(output->stream, "0x%" PRIx64 "%s", address, output->options->pretty ? ": " : "\n");
-}
-
 static void write_function(const struct output *output, const struct shown_frame *frame) {
     if (output->options->functions == FUNCTION_NAMES_NONE)
         return;
@@ -41,11 +36,10 @@ static void write_frame(const struct output *output, const struct shown_frame *f
     }
     output_write_or_unknown(output, frame->file);
     fprintf(output->stream, ":%" PRIu32 ":%" PRIu32 "\n", frame->line, frame->column);
+    output_plain_source(output, frame);
 }
 
-static void llvm_answer(struct output *output, const char *module, uint64_t address) {
-    (void)module;
-    write_address(output, address);
+static void write_frames(const struct output *output) {
     for (size_t i = 0; i < output->frame_count; i++) {
         if (i > 0 && output->options->pretty)
             fputs(" (inlined by) ", output->stream);
@@ -56,20 +50,42 @@ static void llvm_answer(struct output *output, const char *module, uint64_t addr
     fputc('\n', output->stream);
 }
 
-static void llvm_unreadable(struct output *output, struct span module, struct span line) {
+static void llvm_answer(struct output *output, const char *module, uint64_t address) {
     (void)module;
-    output_write(output, line);
-    fputc('\n', output->stream);
+    output_plain_address(output, address);
+    write_frames(output);
 }
 
-static void llvm_failure(struct output *output, const char *module, uint64_t address,
+static void llvm_unreadable(struct output *output, struct span module) {
+    (void)module;
+    write_frames(output);
+}
+
+static void llvm_failure(struct output *output, const struct shown_question *question,
                          const struct error *error) {
     (void)error;
-    llvm_answer(output, module, address);
+    output_plain_question(output, question);
+    write_frames(output);
+}
+
+static void llvm_place(struct output *output) {
+    write_frames(output);
+}
+
+static void llvm_places_end(struct output *output, const struct shown_question *question) {
+    (void)question;
+    output->frame_count = 0;
+    if (output->place_count == 0)
+        write_frames(output);
 }
 
 const struct output_ops output_llvm_ops = {
     .answer = llvm_answer,
     .unreadable = llvm_unreadable,
     .failure = llvm_failure,
+    .places_begin = output_plain_places_begin,
+    .place = llvm_place,
+    .places_end = llvm_places_end,
+    .data = output_plain_data,
+    .frame = output_plain_frame,
 };

@@ -41,7 +41,8 @@ static enum err read_shape(struct query_options *options, int count, const char 
     options->wants_help = options->shape.action == OPTIONS_HELP;
     if (options->wants_help)
         return ERR_OK;
-    if (options->shape.object || options->shape.debug_file || options->shape.package)
+    if (options->shape.object || options->shape.debug_file || options->shape.package ||
+        options->shape.build_id || options->shape.section || options->shape.folder_count > 0)
         return error_set(error, ERR_INVALID, "a query is about a build ID, not about a file");
     if (id_kind && !binary_id_kind_from_name(span_cstr(id_kind), &kind))
         return error_set(error, ERR_INVALID, "not a kind of build ID: %.100s", id_kind);

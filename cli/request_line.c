@@ -4,8 +4,13 @@ static bool is_delimiter(char byte) {
     return byte == ' ' || byte == '\n' || byte == '\r';
 }
 
-static void skip_delimiters(struct span *rest) {
-    while (rest->size > 0 && is_delimiter(rest->data[0]))
+/* In front of a word, but not behind it. */
+static bool is_blank(char byte) {
+    return is_delimiter(byte) || byte == '\t' || byte == '\v' || byte == '\f';
+}
+
+static void skip_blanks(struct span *rest) {
+    while (rest->size > 0 && is_blank(rest->data[0]))
         *rest = span_of(rest->data + 1, rest->size - 1);
 }
 
@@ -16,7 +21,7 @@ static struct span take(struct span *rest, size_t size) {
 }
 
 static struct span take_word(struct span *rest) {
-    skip_delimiters(rest);
+    skip_blanks(rest);
     size_t size = 0;
     while (size < rest->size && !is_delimiter(rest->data[size]))
         size++;
@@ -30,19 +35,17 @@ static bool take_prefix(struct span *rest, const char *prefix) {
     return true;
 }
 
-/* A word, or anything between two equal quotes. False if the second quote is missing. */
-static bool take_module(struct span *rest, struct span *ret_module) {
-    skip_delimiters(rest);
-    if (rest->size == 0 || (rest->data[0] != '"' && rest->data[0] != '\'')) {
-        *ret_module = take_word(rest);
-        return true;
-    }
+/* A word, or anything between two equal quotes; empty if the second quote is missing. */
+static struct span take_name(struct span *rest) {
+    skip_blanks(rest);
+    if (rest->size == 0 || (rest->data[0] != '"' && rest->data[0] != '\''))
+        return take_word(rest);
     const char *end = memchr(rest->data + 1, rest->data[0], rest->size - 1);
     if (!end)
-        return false;
-    *ret_module = span_of(rest->data + 1, (size_t)(end - rest->data) - 1);
-    take(rest, ret_module->size + 2);
-    return true;
+        return span_of(rest->data, 0);
+    struct span name = span_of(rest->data + 1, (size_t)(end - rest->data) - 1);
+    take(rest, name.size + 2);
+    return name;
 }
 
 /* 0 to 15, or 16 for what is no digit. */
@@ -65,8 +68,7 @@ static unsigned take_radix(struct span *digits) {
     return is_octal ? 8 : 10;
 }
 
-static bool parse_address(struct span word, uint64_t *ret_address) {
-    unsigned radix = take_radix(&word);
+static bool parse_digits(struct span word, unsigned radix, uint64_t *ret_address) {
     uint64_t address = 0;
     for (size_t i = 0; i < word.size; i++) {
         unsigned digit = digit_of(word.data[i]);
@@ -78,7 +80,21 @@ static bool parse_address(struct span word, uint64_t *ret_address) {
     return word.size > 0;
 }
 
-bool request_section_take(struct span *text, struct span *ret_section) {
+static bool parse_number(struct span word, uint64_t *ret_number) {
+    unsigned radix = take_radix(&word);
+    return parse_digits(word, radix, ret_number);
+}
+
+static bool parse_address(struct span word, enum questions questions, uint64_t *ret_address) {
+    if (questions == QUESTIONS_LLVM)
+        return parse_number(word, ret_address);
+    if (!take_prefix(&word, "0x"))
+        take_prefix(&word, "0X");
+    return parse_digits(word, 16, ret_address);
+}
+
+/* Cuts "SECTION+" off the front of a word that begins with a dot; what is left is the offset. */
+static bool take_section(struct span *text, struct span *ret_section) {
     if (text->size == 0 || text->data[0] != '.')
         return false;
     const char *plus = memrchr(text->data, '+', text->size);
@@ -89,26 +105,90 @@ bool request_section_take(struct span *text, struct span *ret_section) {
     return true;
 }
 
-bool request_line_parse(struct span line, const char *object, struct request_line *ret_line) {
-    *ret_line = (struct request_line){.verb = REQUEST_CODE, .module = span_cstr(object)};
-    struct span rest = line;
-    if (take_prefix(&rest, "DATA "))
-        ret_line->verb = REQUEST_DATA;
-    else if (take_prefix(&rest, "FRAME "))
-        ret_line->verb = REQUEST_FRAME;
-    else
-        take_prefix(&rest, "CODE ");
-    if (!object && !take_module(&rest, &ret_line->module))
-        return false;
-    struct span word = take_word(&rest);
-    request_section_take(&word, &ret_line->section);
-    return parse_address(word, &ret_line->address);
+/* SYMBOL or SYMBOL+OFFSET; a '+' without a number behind belongs to the name. */
+static void read_symbol(struct span word, struct request_line *line) {
+    const char *plus = memrchr(word.data, '+', word.size);
+    size_t size = plus ? (size_t)(plus - word.data) : 0;
+    line->symbol = word;
+    line->address = 0;
+    if (size > 0 && parse_number(span_of(plus + 1, word.size - size - 1), &line->address))
+        line->symbol = span_of(word.data, size);
 }
 
-uint64_t request_address_gnu(struct span text) {
-    struct span digits = text;
-    while (digits.size > 0 && (is_delimiter(digits.data[0]) || digits.data[0] == '\t'))
-        take(&digits, 1);
+static enum request_verb take_verb(struct span *rest) {
+    if (take_prefix(rest, "DATA "))
+        return REQUEST_DATA;
+    if (take_prefix(rest, "FRAME "))
+        return REQUEST_FRAME;
+    take_prefix(rest, "CODE ");
+    return REQUEST_CODE;
+}
+
+static bool is_hexadecimal(struct span text) {
+    for (size_t i = 0; i < text.size; i++)
+        if (digit_of(text.data[i]) == 16)
+            return false;
+    return true;
+}
+
+/* What names the module. Returns the problem, or NULL. */
+static const char *read_module(struct span *rest, const char *object, struct request_line *line) {
+    bool is_file = false;
+    for (;;) {
+        skip_blanks(rest);
+        bool names_id = take_prefix(rest, "BUILDID:");
+        if (!names_id && !take_prefix(rest, "FILE:"))
+            break;
+        if (is_file || line->module_is_build_id)
+            return "more than one FILE: or BUILDID:";
+        line->module_is_build_id = names_id;
+        is_file = !names_id;
+    }
+    bool is_prefixed = is_file || line->module_is_build_id;
+    if (is_prefixed && rest->size == 0)
+        return is_file ? "no file behind FILE:" : "no build ID behind BUILDID:";
+    if (is_prefixed && object)
+        return "a file is named on the command line already";
+    if (!object)
+        line->module = take_name(rest);
+    if (line->module.size == 0)
+        return "no file is named";
+    if (!line->module_is_build_id || is_hexadecimal(line->module))
+        return NULL;
+    line->module = span_cstr("");
+    return "not a build ID";
+}
+
+static const char *read_address(struct span *rest, enum questions questions,
+                                struct request_line *line) {
+    struct span word = take_word(rest);
+    if (word.size == 0)
+        return "no address is named";
+    if (parse_address(word, questions, &line->address))
+        return NULL;
+    if (take_section(&word, &line->section))
+        return parse_number(word, &line->address) ? NULL : "no offset behind the section";
+    if (word.data[0] >= '0' && word.data[0] <= '9')
+        return "not a number";
+    read_symbol(word, line);
+    return NULL;
+}
+
+bool request_line_parse(struct span line, const char *object, enum questions questions,
+                        struct request_line *ret_line) {
+    struct span rest = line;
+    *ret_line = (struct request_line){.verb = take_verb(&rest), .module = span_cstr(object)};
+    ret_line->problem = read_module(&rest, object, ret_line);
+    if (!ret_line->problem)
+        ret_line->problem = read_address(&rest, questions, ret_line);
+    return !ret_line->problem;
+}
+
+/* --- addr2line's form ---------------------------------------------------------------------------
+ */
+
+static uint64_t hexadecimal(struct span digits) {
+    take_prefix(&digits, "+");
     if (!take_prefix(&digits, "0x"))
         take_prefix(&digits, "0X");
     uint64_t address = 0;
@@ -118,4 +198,40 @@ uint64_t request_address_gnu(struct span text) {
         address = address << 4 | digit_of(digits.data[i]);
     }
     return address;
+}
+
+static bool begins_symbol(struct span text) {
+    char byte = text.size > 0 ? text.data[0] : '\0';
+    bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+    return byte == '_' || (is_letter && digit_of(byte) == 16);
+}
+
+/* As far as the digits of "+ OFFSET" go, as strtoul reads them. */
+static uint64_t offset_behind(struct span rest) {
+    skip_blanks(&rest);
+    if (!take_prefix(&rest, "+"))
+        return 0;
+    skip_blanks(&rest);
+    unsigned radix = take_radix(&rest);
+    uint64_t offset = 0;
+    size_t size = 0;
+    while (size < rest.size && digit_of(rest.data[size]) < radix)
+        size++;
+    return parse_digits(span_of(rest.data, size), radix, &offset) ? offset : 0;
+}
+
+void request_line_parse_gnu(struct span line, struct request_line *ret_line) {
+    struct span rest = line;
+    *ret_line = (struct request_line){.verb = REQUEST_CODE};
+    skip_blanks(&rest);
+    take_section(&rest, &ret_line->section);
+    if (ret_line->section.size > 0 || !begins_symbol(rest)) {
+        ret_line->address = hexadecimal(rest);
+        return;
+    }
+    size_t size = 0;
+    while (size < rest.size && !is_blank(rest.data[size]) && rest.data[size] != '+')
+        size++;
+    ret_line->symbol = take(&rest, size);
+    ret_line->address = offset_behind(rest);
 }

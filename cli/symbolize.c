@@ -1,10 +1,13 @@
 /* The command line program: code addresses to functions, files and lines, without a server. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "cli/command_addresses.h"
 #include "cli/command_index.h"
 #include "cli/command_inspect.h"
+#include "cli/command_line.h"
 #include "cli/command_remote.h"
 #include "cli/debug_files.h"
 
@@ -26,6 +29,10 @@ static const char help[] =
     "                              " DEBUG_FOLDER_DEFAULT " and by .gnu_debuglink\n"
     "      --dwp=FILE              its split units (.dwp); else FILE.dwp and .dwo files are looked "
     "for\n"
+    "      --debug-file-directory=DIR, --debug-dir=DIR, --fallback-debug-path=DIR\n"
+    "                              where debug files are looked for instead; may be repeated\n"
+    "      --build-id=ID           instead of -e: the debug file of that build ID\n"
+    "  -j, --section=NAME          addresses are offsets in that section\n"
     "      --output-style=STYLE    LLVM (llvm-symbolizer's; the default), GNU (addr2line's), JSON\n"
     "  -f, --functions[=KIND]      function names: linkage, short or none\n"
     "  -i, --inlines               inlined frames too (--no-inlines: not)\n"
@@ -33,6 +40,9 @@ static const char help[] =
     "  -a, --addresses             the address before each answer (also --print-address)\n"
     "  -p, --pretty-print          one line a frame; with JSON, indented\n"
     "  -s, --basenames             file names without folders\n"
+    "      --relativenames         file names without the folder of the compilation\n"
+    "      --print-source-context-lines=N\n"
+    "                              N lines of the source file around each line\n"
     "      --verbose               where functions start too (style LLVM)\n"
     "      --adjust-vma=OFFSET     subtract OFFSET from each address\n"
     "  -h, --help                  this text\n"
@@ -40,7 +50,9 @@ static const char help[] =
     "\n"
     "-f, -i and -C are on in the styles LLVM and JSON and off in the style GNU. Addresses are\n"
     "ELF virtual addresses: with LLVM and JSON decimal or with 0x, with GNU always hexadecimal;\n"
-    "or SECTION+OFFSET (.text+0x10), which relocatable files (.o, .ko) need.\n"
+    "or SECTION+OFFSET (.text+0x10), which relocatable files (.o, .ko) need; or SYMBOL[+OFFSET].\n"
+    "@FILE stands for the words of a file. Named addr2line, llvm-symbolizer or llvm-addr2line (by\n"
+    "a symbolic link), the program takes the place of that one.\n"
     "\n"
     "index makes a symbol index. inspect shows the ids and contents of an ELF file or of a symbol\n"
     "index, and verifies an index. upload sends files to a server, query asks one, and admin\n"
@@ -58,10 +70,25 @@ static int usage_error(const char *text) {
     return EXIT_USAGE;
 }
 
+/* LLVM's tools take options from the environment too, and so do we under their names. */
+static const char *environment_of(const char *name) {
+    switch (options_imitated(name)) {
+    case IMITATED_LLVM:
+        return getenv("LLVM_SYMBOLIZER_OPTS");
+    case IMITATED_LLVM_ADDR2LINE:
+        return getenv("LLVM_ADDR2LINE_OPTS");
+    default:
+        return NULL;
+    }
+}
+
 static int symbolize(int argument_count, char **arguments) {
+    CLEANUP(command_line_clear) struct command_line line;
     struct options options;
     struct error error;
-    if (options_parse(argument_count, arguments, &options, &error))
+    if (command_line_expand(argument_count, arguments, environment_of(arguments[0]), &line,
+                            &error) ||
+        options_parse(line.count, line.arguments, &options, &error))
         return usage_error(error.text);
     switch (options.action) {
     case OPTIONS_HELP:
@@ -77,11 +104,16 @@ static int symbolize(int argument_count, char **arguments) {
 }
 
 int main(int argument_count, char **arguments) {
-    if (argument_count > 1 && strcmp(arguments[1], "inspect") == 0)
+    const char *command = argument_count > 1 ? arguments[1] : "";
+    if (argument_count < 1)
+        return usage_error("no name was given");
+    if (options_imitated(arguments[0]) != IMITATED_NONE)
+        return symbolize(argument_count, arguments);
+    if (strcmp(command, "inspect") == 0)
         return command_inspect(argument_count - 1, arguments + 1);
-    if (argument_count > 1 && strcmp(arguments[1], "index") == 0)
+    if (strcmp(command, "index") == 0)
         return command_index(argument_count - 1, arguments + 1);
-    if (argument_count > 1 && command_is_remote(arguments[1]))
+    if (command_is_remote(command))
         return command_remote(arguments + 1);
     return symbolize(argument_count, arguments);
 }

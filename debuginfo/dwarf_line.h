@@ -53,6 +53,7 @@ bool dwarf_line_table_has_file(const struct dwarf_line_table *table, uint64_t in
 struct dwarf_line_origin {
     struct span comp_dir;
     struct span name;
+    bool is_left_out; /* the compilation directory: paths below it stay as they are there */
 };
 
 /*

@@ -135,7 +135,11 @@ void dwarf_line_path(const struct dwarf_line_table *table, uint64_t index,
         if (in ? !directory.data || !needs_comp_dir(table, directory, comp_dir)
                : file->directory > 0)
             comp_dir = none; /* also where the directory is not listed or has no name */
+        if (origin->is_left_out && table->version >= 5 && file->directory == 0)
+            directory = none;
     }
+    if (origin->is_left_out)
+        comp_dir = none;
     if (name.size == 0 || is_absolute(name))
         comp_dir = directory = none;
     join_parts(comp_dir, directory, name, path);

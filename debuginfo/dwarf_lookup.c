@@ -185,13 +185,18 @@ enum err lookup_open_table(struct dwarf_lookup *lookup, const struct dwarf_unit 
     return ERR_OK;
 }
 
+void dwarf_lookup_use_relative_paths(struct dwarf_lookup *lookup) {
+    lookup->paths_are_relative = true;
+}
+
 enum err dwarf_lookup_path(struct dwarf_lookup *lookup, const struct dwarf_unit *unit,
                            uint64_t index, struct span *ret_path, struct error *error) {
     unit = dwarf_unit_of_lines(unit);
     enum err err = lookup_open_table(lookup, unit, error);
     if (err)
         return err;
-    const struct dwarf_line_origin origin = {unit->comp_dir, unit->name};
+    const struct dwarf_line_origin origin = {unit->comp_dir, unit->name,
+                                             lookup->paths_are_relative};
     lookup->path.size = 0;
     dwarf_line_path(lookup->table, index, &origin, &lookup->path);
     if (buffer_failed(&lookup->path))

@@ -19,6 +19,9 @@ enum err dwarf_lookup_new(const struct dwarf_info *info, const struct dwarf_exte
 void dwarf_lookup_free(struct dwarf_lookup *lookup);
 DEFINE_CLEANUP(dwarf_lookup, struct dwarf_lookup, dwarf_lookup_free)
 
+/* From now on paths are as in the line table: the compilation directory is left out. */
+void dwarf_lookup_use_relative_paths(struct dwarf_lookup *lookup);
+
 /* The function with the smallest range that covers pc; of equal ones the first. A place without a
  * unit: none does. */
 enum err dwarf_lookup_function(struct dwarf_lookup *lookup, uint64_t pc,

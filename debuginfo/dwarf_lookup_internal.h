@@ -44,6 +44,7 @@ struct dwarf_lookup {
     struct dwarf_line_table *table;
     const struct dwarf_unit *table_unit; /* whose table is open; NULL: none is */
     struct buffer path;
+    bool paths_are_relative;
     bool surveyed; /* may_have_more is true only of units that do */
 };
 

@@ -80,7 +80,7 @@ enum err push_files_enter(struct push_files *files, const struct dwarf_unit *uni
 static enum err ask_sink(struct push_files *files, const struct dwarf_unit *unit,
                          const struct dwarf_line_table *table, uint64_t index, uint32_t *ret_number,
                          struct error *error) {
-    const struct dwarf_line_origin origin = {unit->comp_dir, unit->name};
+    const struct dwarf_line_origin origin = {.comp_dir = unit->comp_dir, .name = unit->name};
     files->path.size = 0;
     dwarf_line_path(table, index, &origin, &files->path);
     if (buffer_failed(&files->path))

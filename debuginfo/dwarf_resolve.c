@@ -220,16 +220,21 @@ static enum err resolve_known(struct resolve *resolve, struct frame_list *frames
     return resolve_row(resolve, frames, ret_row, error);
 }
 
+static enum err open_lookup(struct dwarf_source *source, struct error *error) {
+    enum err err =
+        dwarf_lookup_new(source->info, &source->extents, source->strings, &source->lookup, error);
+    if (err == ERR_OK && source->paths_are_relative)
+        dwarf_lookup_use_relative_paths(source->lookup);
+    return err;
+}
+
 enum err dwarf_resolve(struct symbol_source *base, uint64_t pc, struct frame_list *frames,
                        struct error *error) {
     struct dwarf_source *source = (struct dwarf_source *)base;
     frames->count = 0;
     if (!elf_file_is_executable(source->file, pc))
         return ERR_OK;
-    enum err err = ERR_OK;
-    if (!source->lookup)
-        err = dwarf_lookup_new(source->info, &source->extents, source->strings, &source->lookup,
-                               error);
+    enum err err = source->lookup ? ERR_OK : open_lookup(source, error);
     if (err)
         return err;
     CLEANUP(resolve_clear)

@@ -178,3 +178,8 @@ size_t dwarf_source_missing_dwos(const struct symbol_source *base, uint64_t *ret
     }
     return count;
 }
+
+void dwarf_source_use_relative_paths(struct symbol_source *base) {
+    struct dwarf_source *source = (struct dwarf_source *)base;
+    source->paths_are_relative = true;
+}

@@ -28,6 +28,10 @@ enum err dwarf_source_new(struct elf_file *file, struct symbol_source **ret_sour
 enum err dwarf_source_new_spread(const struct dwarf_files *files, struct symbol_source **ret_source,
                                  struct error *error);
 
+/* Before the first resolve: its paths are as in the line table, without the compilation directory.
+ */
+void dwarf_source_use_relative_paths(struct symbol_source *source);
+
 /* The DWO ids of skeletons without their split units, as many as there is room for. */
 size_t dwarf_source_missing_dwos(const struct symbol_source *source, uint64_t *ret_ids,
                                  size_t count_max);

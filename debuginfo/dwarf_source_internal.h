@@ -30,6 +30,7 @@ struct dwarf_source {
     struct dwarf_lookup *lookup; /* made by the first resolve */
     struct dwarf_scopes *scopes; /* of resolve; a shard has its own */
     struct string_pool *strings; /* what resolve hands out and had to compose */
+    bool paths_are_relative;     /* of resolve */
 };
 
 enum err dwarf_push(struct symbol_source *source, struct symbol_sink *sink, struct error *error);

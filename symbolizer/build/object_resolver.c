@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/buffer.h"
+#include "debuginfo/dwarf_source.h"
 #include "debuginfo/elf_object.h"
 #include "debuginfo/symtab_source.h"
 #include "symbolizer/build/object_inputs.h"
@@ -37,6 +38,11 @@ void object_resolver_free(struct object_resolver *resolver) {
     free(resolver);
 }
 
+void object_resolver_use_relative_paths(struct object_resolver *resolver) {
+    if (resolver->inputs.dwarf && resolver->inputs.dwarf_is_native)
+        dwarf_source_use_relative_paths(resolver->inputs.dwarf);
+}
+
 bool object_resolver_section_address(const struct object_resolver *resolver, struct span section,
                                      uint64_t offset, uint64_t *ret_address) {
     for (size_t i = 0; i < resolver->inputs.file_count; i++) {
@@ -45,6 +51,22 @@ bool object_resolver_section_address(const struct object_resolver *resolver, str
                              : elf_file_code_address(file, offset, ret_address))
             return true;
     }
+    return false;
+}
+
+size_t object_resolver_symbols(const struct object_resolver *resolver, struct span name,
+                               struct named_symbol *ret_symbols, size_t count_max) {
+    size_t count = 0;
+    for (size_t i = 0; i < resolver->inputs.file_count && count == 0; i++)
+        count = symbol_names_find(resolver->inputs.files[i], name, ret_symbols, count_max);
+    return count;
+}
+
+bool object_resolver_data(const struct object_resolver *resolver, uint64_t address,
+                          struct named_symbol *ret_symbol) {
+    for (size_t i = 0; i < resolver->inputs.file_count; i++)
+        if (symbol_names_at(resolver->inputs.files[i], address, ret_symbol))
+            return true;
     return false;
 }
 

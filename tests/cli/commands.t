@@ -15,9 +15,13 @@ from tap import Tap
 
 def check_errors(tap, sample, folder):
     missing = symbolize("-e", os.path.join(folder, "missing"), "0x10", "0x20")
-    tap.ok(missing.returncode == 1 and missing.stdout == "??\n??:0:0\n\n" * 2 and
+    tap.ok(missing.returncode == 1 and missing.stdout == "" and
            missing.stderr.count("No such file") == 1 and "missing" in missing.stderr,
-           "a missing file is named once, with the reason, and the exit code is 1", missing.stderr)
+           "a missing file is named with the reason, and the exit code is 1", missing.stderr)
+    named = symbolize(stdin="missing 0x10\nmissing 0x20\n")
+    tap.ok(named.returncode == 1 and named.stdout == "??\n??:0:0\n\n" * 2 and
+           named.stderr.count("No such file") == 1,
+           "one that lines name is answered as unknown and complained of once", named.stderr)
     text = symbolize("-e", sample.source, "0x10")
     tap.ok(text.returncode == 1 and "sample.c" in text.stderr and "ELF" in text.stderr,
            "a file of another kind is named with the reason", text.stderr)

@@ -39,8 +39,6 @@ def main():
         os.mkdir(os.path.join(folder, ".debug"))
         moved = shutil.move(debug, os.path.join(folder, ".debug"))
         tap.ok(answer() == whole, "in .debug/ there")
-        nothing = symbolize("-e", sample.path + ".none", stdin="")
-        tap.ok(nothing.returncode == 0, "nothing is looked for before a file is asked about")
         with open(moved, "ab") as file:
             file.write(b"\n")
         other = answer()

@@ -2,6 +2,7 @@
 """symbolize answers in the shapes of llvm-symbolizer, and its JSON is what JSON readers read."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -51,18 +52,65 @@ def check_llvm(tap, sample):
 def check_standard_input(tap, sample):
     address = hex(sample.address())
     answer = symbolize("-e", sample.path, address).stdout
-    lines = f"{address}\nfoo\n\n  {address} words\r\nCODE {address}\n-1"
+    lines = f"{address}\nfoo\n\n  {address} words\r\nCODE {address}\n-1\n9z"
     echoed = symbolize("-e", sample.path, stdin=lines)
-    tap.ok(echoed.stdout == answer + "foo\n\n" + answer + answer + "-1\n",
-           "lines that are no question are echoed", echoed.stdout)
+    unknown = "??\n??:0:0\n\n"
+    tap.ok(echoed.stdout == answer + unknown + unknown + answer + answer + unknown + unknown and
+           echoed.returncode == 0 and "'9z'" in echoed.stderr,
+           "lines that are no question are answered as unknown", echoed.stdout)
     named = symbolize(stdin=f"{sample.path} {address}\nCODE \"{sample.path}\" {address}\nfoo\n")
-    tap.ok(named.stdout == answer + answer + "foo\n",
+    tap.ok(named.stdout == answer + answer + unknown,
            "without -e each line names its file", named.stdout)
     argument = symbolize(f"{sample.path} {address}")
     tap.ok(argument.stdout == answer, "and so can an argument", argument.stdout)
-    data = symbolize(stdin=f"DATA {sample.path} {address}\n")
-    tap.ok(data.returncode == 1 and "DATA" in data.stderr and data.stdout.startswith("DATA "),
-           "DATA is refused aloud", data.stderr)
+    start, size = sample.table["outer"]
+    data = symbolize(stdin=f"DATA {sample.path} {start:#x}\nDATA {sample.path} 0x10\n")
+    tap.ok(data.stdout == f"outer\n{start} {size}\n??:?\n\n??\n0 0\n??:?\n\n" and
+           data.returncode == 0, "DATA is answered from the symbol table", data.stdout)
+    frame = symbolize(stdin=f"FRAME {sample.path} {address}\n")
+    tap.ok(frame.returncode == 1 and "FRAME" in frame.stderr and frame.stdout == "??\n\n",
+           "FRAME is refused aloud", frame.stderr)
+    symbol = symbolize("-e", sample.path, "outer", f"outer+{size - 1}", "nothing")
+    tap.ok(places(symbol.stdout)[:2] == ["outer", f"{sample.source}:{line_of('outer starts')}"] and
+           symbol.stdout.count("outer\n") == 2 and symbol.stdout.endswith(unknown),
+           "a symbol may stand for an address", symbol.stdout)
+
+
+def check_context(tap, sample):
+    address = hex(sample.address())
+    answer = symbolize("-e", sample.path, "--print-source-context-lines=3", "--no-inlines",
+                       address).stdout.splitlines()
+    line = line_of("inner line")
+    tap.ok(len(answer) == 6 and answer[3].startswith(f"{line} >:") and "inner line" in answer[3],
+           "--print-source-context-lines shows the lines around", answer)
+    relative = symbolize("-e", sample.path, "--relativenames", "--functions=none", address)
+    tap.ok(relative.stdout.startswith(f"sample.c:{line}:"),
+           "--relativenames leaves out the compilation directory", relative.stdout)
+
+
+def check_build_id(tap, sample, folder):
+    """The debug file of a build ID, in a tree of its own."""
+    build_id = re.search(r"Build ID: (\w+)", samples.run("readelf", "-n", sample.path))[1]
+    tree = os.path.join(folder, "tree", ".build-id", build_id[:2])
+    os.makedirs(tree)
+    samples.run("objcopy", "--only-keep-debug", sample.path,
+                os.path.join(tree, build_id[2:] + ".debug"))
+    address = hex(sample.address())
+    answer = symbolize("-e", sample.path, address).stdout
+    where = f"--debug-file-directory={folder}/tree"
+    by_id = symbolize(f"--build-id={build_id}", where, address)
+    tap.ok(by_id.stdout == answer and by_id.returncode == 0, "--build-id finds a debug file",
+           by_id.stderr)
+    by_line = symbolize(where, f"BUILDID:{build_id.upper()} {address}")
+    tap.ok(by_line.stdout == answer, "and so does BUILDID: in a line", by_line.stderr)
+    unknown = symbolize("--build-id=abcdef", where, address)
+    tap.ok(unknown.stdout == "??\n??:0:0\n\n" and unknown.returncode == 1 and
+           "ABCDEF" in unknown.stderr, "an ID without a file is complained of", unknown.stderr)
+    stripped = os.path.join(folder, "stripped")
+    samples.run("objcopy", "--strip-all", sample.path, stripped)
+    for option in (where, f"--debug-dir={folder}/tree", f"--fallback-debug-path={folder}/tree"):
+        found = symbolize("-e", stripped, option, address)
+        tap.ok(found.stdout == answer, f"{option.split('=')[0]} is searched", found.stdout)
 
 
 def check_dialogue(tap, sample):
@@ -102,11 +150,10 @@ def check_json(tap, sample):
            "module, address and start address are there")
     tap.ok(both[1]["Symbol"] == [dict(zip(keys, [0, 0, "", "", 0, "", "", 0]))],
            "an unknown address is one empty frame")
-    lines = symbolize("-e", sample.path, "--output-style=JSON", stdin=f"{address}\nfoo\n0x10\n")
+    lines = symbolize("-e", sample.path, "--output-style=JSON", stdin=f"{address}\n9z\n0x10\n")
     objects = [json.loads(line) for line in lines.stdout.splitlines()]
     tap.ok(objects[0] == both[0] and objects[2] == both[1] and
-           objects[1] == {"Error": {"Message": "unable to parse arguments: foo"},
-                          "ModuleName": sample.path},
+           objects[1] == {"ModuleName": sample.path, "Symbol": both[1]["Symbol"]},
            "JSON for standard input is one object a line", lines.stdout)
     pretty = symbolize("-e", sample.path, "--output-style=JSON", "-p", address, "0x10")
     tap.ok(json.loads(pretty.stdout) == both and
@@ -145,6 +192,8 @@ def main():
         check_llvm(tap, sample)
         check_standard_input(tap, sample)
         check_dialogue(tap, sample)
+        check_context(tap, sample)
+        check_build_id(tap, sample, folder)
         check_json(tap, sample)
         check_odd_names(tap, folder)
     tap.finish()

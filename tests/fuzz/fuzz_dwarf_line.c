@@ -29,7 +29,8 @@ struct check {
 
 /* Every index of every row would take quadratic time on hostile tables. */
 static void check_path(const struct check *check, uint64_t index) {
-    const struct dwarf_line_origin origin = {span_cstr("/comp"), span_cstr("unit.c")};
+    const struct dwarf_line_origin origin = {.comp_dir = span_cstr("/comp"),
+                                             .name = span_cstr("unit.c")};
     struct buffer path = {0};
     dwarf_line_path(check->table, index, &origin, &path);
     assert(path.size <= 3 * DWARF_PATH_SIZE_MAX + 2);

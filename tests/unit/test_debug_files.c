@@ -114,6 +114,25 @@ static void a_build_id_leads_into_the_tree(void **state) {
     assert_string_equal(found(scratch, "bin/file"), ID_PATH);
 }
 
+static void an_id_alone_leads_there_too(void **state) {
+    const struct scratch *scratch = *state;
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof(folder), "%s/debug", scratch->path);
+    const char *const paths[] = {folder};
+    const struct debug_folders folders = {paths, ARRAY_SIZE(paths)};
+    CLEANUP(cleanup_fd) int fd = -1;
+    CLEANUP(cleanup_free) char *path = NULL;
+    struct error error;
+    write_elf(scratch, ID_PATH, &(struct shape){.id = ID, .has_dwarf = true});
+    assert_int_equal(debug_file_find_id(&folders, span_cstr("AB123456"), &fd, &path, &error),
+                     ERR_OK);
+    assert_true(fd >= 0 && strcmp(path + strlen(scratch->path) + 1, ID_PATH) == 0);
+    assert_int_equal(debug_file_find_id(&folders, span_cstr("ab1234"), &fd, &path, &error),
+                     ERR_NOT_FOUND);
+    assert_int_equal(debug_file_find_id(&folders, span_cstr("../x"), &fd, &path, &error),
+                     ERR_INVALID);
+}
+
 static void what_lies_there_of_another_build_is_passed_over(void **state) {
     const struct scratch *scratch = *state;
     write_elf(scratch, "bin/file", &(struct shape){.id = ID});
@@ -200,6 +219,7 @@ static void a_file_with_debug_data_needs_none(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_build_id_leads_into_the_tree),
+        TEST(an_id_alone_leads_there_too),
         TEST(what_lies_there_of_another_build_is_passed_over),
         TEST(a_link_is_followed_to_all_three_places),
         TEST(a_wrong_checksum_is_passed_over_for_a_right_one),

@@ -14,14 +14,27 @@ static void put_old_file(struct line_site *site, const char *name, uint64_t dire
     put_uleb(&site->line, 300);        /* size */
 }
 
-static void expect_path(struct line_site *site, uint64_t index, const char *comp_dir,
-                        const char *path) {
-    struct dwarf_line_origin origin = {span_cstr(comp_dir), span_cstr("unit.c")};
+static void expect_joined(struct line_site *site, uint64_t index,
+                          const struct dwarf_line_origin *origin, const char *path) {
     struct buffer joined = {0};
     buffer_append_cstr(&joined, "what was there before");
-    dwarf_line_path(site->table, index, &origin, &joined);
+    dwarf_line_path(site->table, index, origin, &joined);
     assert_string_equal(buffer_cstr(&joined), path);
     buffer_clear(&joined);
+}
+
+static void expect_path(struct line_site *site, uint64_t index, const char *comp_dir,
+                        const char *path) {
+    const struct dwarf_line_origin origin = {.comp_dir = span_cstr(comp_dir),
+                                             .name = span_cstr("unit.c")};
+    expect_joined(site, index, &origin, path);
+}
+
+/* Without the compilation directory. */
+static void expect_relative(struct line_site *site, uint64_t index, const char *path) {
+    const struct dwarf_line_origin origin = {
+        .comp_dir = span_cstr("/comp"), .name = span_cstr("unit.c"), .is_left_out = true};
+    expect_joined(site, index, &origin, path);
 }
 
 static void open_site(struct line_site *site) {
@@ -58,6 +71,11 @@ static void old_files_count_from_1_and_directory_0_is_the_units(void **state) {
     expect_path(&site, 2, "/comp", "/inc/b.h");
     expect_path(&site, 3, "/comp", "/comp/rel/c.h");
     expect_path(&site, 4, "/comp", "/abs/d.h");
+    expect_relative(&site, 1, "a.c");
+    expect_relative(&site, 2, "/inc/b.h");
+    expect_relative(&site, 3, "rel/c.h");
+    expect_relative(&site, 4, "/abs/d.h");
+    expect_relative(&site, 99, "unit.c");
     expect_path(&site, 5, "/comp", "C:\\inc\\e.h");
     expect_path(&site, 6, "/comp", "f.h");
     expect_path(&site, 7, "/comp", "d:/g.h");
@@ -123,6 +141,12 @@ static void new_files_and_directories_count_from_0(void **state) {
     expect_path(&site, 2, "/comp", "x.c");
     expect_path(&site, 3, "/comp", "/abs/x.c");
     expect_path(&site, 4, "/comp", "/comp/unit.c");
+    expect_relative(&site, 0, "x.c");
+    expect_relative(&site, 1, "/inc/x.c");
+    expect_relative(&site, 4, "unit.c");
+    line_site_clear(&site);
+    begin_new(&site, "/comp", "rel");
+    expect_relative(&site, 1, "rel/x.c");
     line_site_clear(&site);
 }
 

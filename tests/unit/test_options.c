@@ -89,6 +89,46 @@ static void llvms_own_spellings_work(void **state) {
     assert_true(options.demangle);
 }
 
+static void the_name_of_the_program_says_whose_place_it_takes(void **state) {
+    (void)state;
+    struct command_line line;
+    struct options options = parsed(&line, "/usr/bin/addr2line -f 10");
+    assert_int_equal(options.style, OUTPUT_GNU);
+    assert_int_equal(options.questions, QUESTIONS_GNU);
+    assert_false(options.demangle || options.inlines);
+    options = parsed(&line, "llvm-addr2line-19 10");
+    assert_int_equal(options.style, OUTPUT_GNU);
+    assert_int_equal(options.questions, QUESTIONS_LLVM_HEX);
+    assert_false(options.demangle || options.inlines);
+    assert_int_equal(options.functions, FUNCTION_NAMES_NONE);
+    options = parsed(&line, "bin/llvm-symbolizer --output-style=GNU 10");
+    assert_int_equal(options.style, OUTPUT_GNU);
+    assert_int_equal(options.questions, QUESTIONS_LLVM);
+    assert_true(options.demangle && options.inlines);
+    options = parsed(&line, "addr2line/symbolize --output-style=GNU 10");
+    assert_int_equal(options.questions, QUESTIONS_GNU);
+    assert_false(options.inlines);
+}
+
+static void places_of_files_are_taken(void **state) {
+    (void)state;
+    struct command_line line;
+    struct options options =
+        parsed(&line, "symbolize --debug-file-directory=a --debug-dir b --fallback-debug-path=c "
+                      "--build-id=abcd -j .text --relativenames --print-source-context-lines=5");
+    assert_int_equal(options.folder_count, 3);
+    assert_string_equal(options.folders[2], "c");
+    assert_string_equal(options.build_id, "abcd");
+    assert_string_equal(options.section, ".text");
+    assert_true(options.relative_names);
+    assert_int_equal(options.source_lines, 5);
+    options = parsed(&line, "symbolize --relative-address --no-untag-addresses --color=never "
+                            "--default-arch=x86_64 --dsym-hint=d --cache-size=1 --dia "
+                            "--no-debuginfod -demangle=false 1");
+    assert_false(options.demangle);
+    assert_int_equal(options.input_count, 1);
+}
+
 static void help_and_version_are_asked_for(void **state) {
     (void)state;
     struct command_line line;
@@ -108,6 +148,12 @@ static void a_wrong_argument_is_named(void **state) {
         {"symbolize -e", "-e"},
         {"symbolize --output-style=XML", "XML"},
         {"symbolize --functions=all", "all"},
+        {"symbolize --filter-markup", "--filter-markup"},
+        {"symbolize --debuginfod", "--debuginfod"},
+        {"symbolize --build-id=xyz", "hex"},
+        {"symbolize --build-id=abcd -e f", "--build-id"},
+        {"symbolize --print-source-context-lines=x", "--print-source-context-lines"},
+        {"symbolize --print-source-context-lines=1001", "1000"},
         {"symbolize --adjust-vma=-1", "--adjust-vma"},
         {"symbolize --adjust-vma=99999999999999999999", "--adjust-vma"},
     };
@@ -128,6 +174,8 @@ int main(void) {
         cmocka_unit_test(letters_can_be_clustered_as_for_addr2line),
         cmocka_unit_test(long_switches_turn_defaults_off),
         cmocka_unit_test(llvms_own_spellings_work),
+        cmocka_unit_test(the_name_of_the_program_says_whose_place_it_takes),
+        cmocka_unit_test(places_of_files_are_taken),
         cmocka_unit_test(help_and_version_are_asked_for),
         cmocka_unit_test(a_wrong_argument_is_named),
     };

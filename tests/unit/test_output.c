@@ -4,6 +4,10 @@
 
 #include "tests/support/test.h"
 
+#define UNKNOWN_FRAME                                                                              \
+    "{\"Column\":0,\"Discriminator\":0,\"FileName\":\"\",\"FunctionName\":\"\",\"Line\":0,"        \
+    "\"StartAddress\":\"\",\"StartFileName\":\"\",\"StartLine\":0}"
+
 /* The chain that the expected texts below were printed for by llvm-symbolizer 14. */
 static struct symbol_frame frames[2];
 
@@ -17,6 +21,7 @@ static const struct options llvm_options = {
 static struct options options_of(enum output_style style) {
     struct options options = llvm_options;
     options.style = style;
+    options.questions = style == OUTPUT_GNU ? QUESTIONS_GNU : QUESTIONS_LLVM;
     return options;
 }
 
@@ -120,7 +125,7 @@ static void llvm_shape_in_many_words(void **state) {
 
 static void gnu_shape(void **state) {
     (void)state;
-    struct options options = {.style = OUTPUT_GNU};
+    struct options options = {.style = OUTPUT_GNU, .questions = QUESTIONS_GNU};
     check(&options, 2, 1, true, "/src/s.cc:4 (discriminator 2)\n");
     check(&options, 0, 1, true, "??:0\n");
     options = options_of(OUTPUT_GNU);
@@ -139,6 +144,101 @@ static void gnu_shape(void **state) {
     frames[0].line = 0;
     options = options_of(OUTPUT_GNU);
     check(&options, 1, 1, true, "tw\n??:?\n");
+}
+
+static void gnu_shape_of_llvm(void **state) {
+    (void)state;
+    struct options options = options_of(OUTPUT_GNU);
+    options.questions = QUESTIONS_LLVM;
+    options.addresses = options.pretty = true;
+    check(&options, 2, 1, true,
+          "0x1156: tw at /src/s.cc:4 (discriminator 2)\n"
+          " (inlined by) outer(int) at /src/s.cc:11\n");
+    check(&options, 0, 1, true, "0x1156: ?? at ??:0\n");
+    frames[0].file = (struct span){NULL, 0};
+    frames[0].line = 0;
+    options.addresses = false;
+    check(&options, 1, 1, true, "tw at ??:0 (discriminator 2)\n");
+}
+
+/* One run, whose answers `ask` asks for. */
+static void check_run(const struct options *options, void (*ask)(struct output *output),
+                      const char *want) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    struct output output;
+    struct error error;
+    output_init(&output, options, false, stream);
+    ask(&output);
+    assert_int_equal(output_end(&output, &error), ERR_OK);
+    fclose(stream);
+    assert_string_equal(text, want);
+    free(text);
+}
+
+static void ask_places(struct output *output, size_t count) {
+    struct error error;
+    const struct frame_list list = {.frames = frames, .count = 2};
+    const struct shown_question question = {.module = "bin", .symbol = span_cstr("outer")};
+    output_places_begin(output);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(output_set_frames(output, &list, &error), ERR_OK);
+        output_place(output);
+    }
+    output_places_end(output, &question);
+}
+
+static void ask_two_places(struct output *output) {
+    ask_places(output, 2);
+}
+
+static void ask_no_place(struct output *output) {
+    ask_places(output, 0);
+}
+
+static void places_of_a_symbol_are_shown_without_inlined_frames(void **state) {
+    (void)state;
+    static const char place[] =
+        "{\"Column\":16,\"Discriminator\":2,\"FileName\":\"/src/s.cc\","
+        "\"FunctionName\":\"outer(int)\",\"Line\":4,\"StartAddress\":\"0x1139\","
+        "\"StartFileName\":\"/src/s.cc\",\"StartLine\":3}";
+    char want[1024];
+    struct options options = options_of(OUTPUT_LLVM);
+    options.addresses = true;
+    check_run(&options, ask_two_places,
+              "outer(int)\n/src/s.cc:4:16\n\nouter(int)\n/src/s.cc:4:16\n\n");
+    check_run(&options, ask_no_place, "??\n??:0:0\n\n");
+    options = options_of(OUTPUT_JSON);
+    snprintf(want, sizeof(want), "{\"Loc\":[%s,%s],\"ModuleName\":\"bin\",\"SymName\":\"outer\"}\n",
+             place, place);
+    check_run(&options, ask_two_places, want);
+    check_run(&options, ask_no_place,
+              "{\"Loc\":[],\"ModuleName\":\"bin\",\"SymName\":\"outer\"}\n");
+}
+
+static void ask_data(struct output *output) {
+    const struct shown_question question = {.module = "bin", .address = 0x4021};
+    const struct shown_question symbol = {.module = "bin", .symbol = span_cstr("table")};
+    output_data(output, &question, &(struct shown_data){span_cstr("table"), 0x4020, 16});
+    output_data(output, &symbol, &(struct shown_data){0});
+    output_no_frame(output, &question);
+}
+
+static void data_and_frames_have_a_shape(void **state) {
+    (void)state;
+    struct options options = options_of(OUTPUT_LLVM);
+    options.addresses = true;
+    check_run(&options, ask_data,
+              "0x4021\ntable\n16416 16\n??:?\n\n??\n0 0\n??:?\n\n0x4021\n??\n\n");
+    options = options_of(OUTPUT_JSON);
+    check_run(&options, ask_data,
+              "{\"Address\":\"0x4021\",\"Data\":{\"Name\":\"table\",\"Size\":\"0x10\","
+              "\"Start\":\"0x4020\"},\"ModuleName\":\"bin\"}\n"
+              "{\"Data\":{\"Name\":\"\",\"Size\":\"0x0\",\"Start\":\"0x0\"},"
+              "\"ModuleName\":\"bin\",\"SymName\":\"table\"}\n"
+              "{\"Address\":\"0x4021\",\"Frame\":[],\"ModuleName\":\"bin\"}\n");
 }
 
 static void json_shape_of_a_list_and_of_lines(void **state) {
@@ -191,8 +291,9 @@ static void check_trouble(const struct options *options, const char *want) {
     struct error error;
     struct error reason = {.code = ERR_IO, .text = "No such file or directory"};
     output_init(&output, options, true, stream);
-    output_unreadable(&output, span_cstr("bin"), span_cstr("zz"));
-    output_failure(&output, "missing", 16, &reason);
+    const struct shown_question question = {.module = "missing", .address = 16};
+    output_unreadable(&output, span_cstr("bin"));
+    output_failure(&output, &question, &reason);
     assert_int_equal(output_end(&output, &error), ERR_OK);
     fclose(stream);
     assert_string_equal(text, want);
@@ -202,11 +303,13 @@ static void check_trouble(const struct options *options, const char *want) {
 static void trouble_has_a_shape_too(void **state) {
     (void)state;
     struct options options = options_of(OUTPUT_JSON);
-    check_trouble(&options, "[{\"Error\":{\"Message\":\"unable to parse arguments: zz\"},"
-                            "\"ModuleName\":\"bin\"},{\"Address\":\"0x10\",\"Error\":{\"Message\":"
+    check_trouble(&options, "[{\"ModuleName\":\"bin\",\"Symbol\":[" UNKNOWN_FRAME
+                            "]},{\"Address\":\"0x10\",\"Error\":{\"Message\":"
                             "\"No such file or directory\"},\"ModuleName\":\"missing\"}]\n");
     options = options_of(OUTPUT_LLVM);
-    check_trouble(&options, "zz\n??\n??:0:0\n\n");
+    check_trouble(&options, "??\n??:0:0\n\n??\n??:0:0\n\n");
+    options.addresses = true;
+    check_trouble(&options, "??\n??:0:0\n\n0x10\n??\n??:0:0\n\n");
 }
 
 static void a_full_disk_is_an_error(void **state) {
@@ -228,6 +331,9 @@ int main(void) {
         cmocka_unit_test_setup(without_inlined_frames_the_function_is_the_outer_one, fill_frames),
         cmocka_unit_test_setup(llvm_shape_in_many_words, fill_frames),
         cmocka_unit_test_setup(gnu_shape, fill_frames),
+        cmocka_unit_test_setup(gnu_shape_of_llvm, fill_frames),
+        cmocka_unit_test_setup(places_of_a_symbol_are_shown_without_inlined_frames, fill_frames),
+        cmocka_unit_test_setup(data_and_frames_have_a_shape, fill_frames),
         cmocka_unit_test_setup(json_shape_of_a_list_and_of_lines, fill_frames),
         cmocka_unit_test_setup(json_shape_indented, fill_frames),
         cmocka_unit_test_setup(json_strings_are_valid_whatever_the_bytes, fill_frames),
