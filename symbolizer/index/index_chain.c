@@ -114,7 +114,7 @@ INLINED bool quick_scope(const struct index *index, struct index_chain *chain, s
     struct quick_row row;
     uint32_t number = chain->scope;
     if (!quick_row(index, FORMAT_SCOPES, number - 1, sizeof(struct format_scope_block),
-                   offsetof(struct format_scope_block, function_bits), &row))
+                   offsetof(struct format_scope_block, function_bits), UINT32_MAX, &row))
         return false;
     uint64_t mask = index_load_u64(row.header);
     bool has_entry = mask >> ((number - 1) % FORMAT_BLOCK_RECORDS) & 1;
@@ -157,7 +157,7 @@ INLINED bool quick_function(const struct index *index, struct bit_ways ways,
     struct quick_row row;
     uint32_t position = frame->function - 1;
     if (!quick_row(index, FORMAT_FUNCTIONS, position, sizeof(struct format_function_block),
-                   offsetof(struct format_function_block, end_bits), &row))
+                   offsetof(struct format_function_block, end_bits), UINT32_MAX, &row))
         return false;
     uint64_t begin = 0;
     if (position % FORMAT_BLOCK_RECORDS != 0)
@@ -241,8 +241,43 @@ size_t index_frames(const struct index *index, struct index_chain *chain, size_t
 
 /* --- paths --- */
 
+INLINED bool quick_path(const struct index *index, uint32_t file, struct bit_ways ways, char *room,
+                        struct span *ret_path) {
+    struct quick_row row;
+    struct file_parts parts;
+    uint32_t position = file - 1;
+    if (!quick_row(index, FORMAT_FILES, position, sizeof(struct format_file_block),
+                   offsetof(struct format_file_block, end_bits), 0xffff, &row))
+        return false;
+    uint64_t begin = 0;
+    if (position % FORMAT_BLOCK_RECORDS != 0)
+        begin = ways.cut(bit_field_shifted(row.bits, row.at - row.size), row.widths & 0xff);
+    uint64_t end = ways.cut(row.row, row.widths & 0xff);
+    quick_take(&row, ways);
+    uint32_t directory =
+        index_load_u32(row.header + offsetof(struct format_file_block, directory_base)) +
+        quick_take(&row, ways);
+    return index_section_span(index, FORMAT_PATH_BYTES, index_load_u64(row.header), begin, end,
+                              &parts.name) &&
+           index_directory(index, directory, &parts.directory) &&
+           index_join(parts.directory, parts.name, room, ret_path);
+}
+
+#ifdef BIT_WAYS_FAST
+BIT_WAYS_FAST static bool quick_path_fast(const struct index *index, uint32_t file, char *room,
+                                          struct span *ret_path) {
+    return quick_path(index, file, BIT_WAYS_OF_FAST, room, ret_path);
+}
+#endif
+
 struct span index_path(const struct index *index, uint32_t file, char *room) {
-    struct span path;
+    struct span path = {NULL, 0};
+    if (file == 0)
+        return path;
+#ifdef BIT_WAYS_FAST
+    if (index->processor_is_fast && quick_path_fast(index, file, room, &path))
+        return path;
+#endif
     if (!index_file(index, file, room, &path))
         index_note_damage(index);
     return path;

@@ -265,7 +265,8 @@ struct quick_row {
 };
 
 INLINED bool quick_row(const struct index *index, enum format_section_kind kind, uint32_t position,
-                       size_t header_size, size_t widths_at, struct quick_row *ret_row) {
+                       size_t header_size, size_t widths_at, uint32_t widths_mask,
+                       struct quick_row *ret_row) {
     const struct index_section *section = &index->sections[kind];
     if (position >= section->count)
         return false;
@@ -278,7 +279,7 @@ INLINED bool quick_row(const struct index *index, enum format_section_kind kind,
     const uint8_t *header = section->bytes + offset;
     if (rows > section->limit)
         return false;
-    uint32_t widths = index_load_u32(header + widths_at);
+    uint32_t widths = index_load_u32(header + widths_at) & widths_mask;
     /* No sum of four widths below 64 leaves the highest byte. */
     uint32_t size = widths * 0x01010101 >> 24;
     uint32_t at = position % FORMAT_BLOCK_RECORDS * size;
