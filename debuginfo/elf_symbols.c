@@ -264,8 +264,11 @@ static bool is_mapping_symbol(const struct elf_symbol *symbol) {
            (name.size == 2 || name.data[2] == '.' || span_starts_with(name, "$xrv"));
 }
 
-static bool is_label(struct span name) {
-    return span_starts_with(name, ".L");
+/* Labels that only the assembler means: ".L7" of GCC and Clang, "..@7.loop" of NASM's macros, whose
+ * '@' begins no version. */
+static bool is_label(const struct elf_symbol *symbol) {
+    return span_starts_with(symbol->name, ".L") ||
+           (symbol->type == STT_NOTYPE && span_starts_with(symbol->name, "..@"));
 }
 
 bool elf_symbol_is_code(const struct elf_file *file, const struct elf_symbol *symbol) {
@@ -273,6 +276,6 @@ bool elf_symbol_is_code(const struct elf_file *file, const struct elf_symbol *sy
         return false;
     if (symbol->section == SHN_UNDEF || symbol->section == SHN_ABS || symbol->section == SHN_COMMON)
         return false;
-    return symbol->name.size > 0 && !is_mapping_symbol(symbol) && !is_label(symbol->name) &&
+    return symbol->name.size > 0 && !is_mapping_symbol(symbol) && !is_label(symbol) &&
            symbol->value != UINT64_MAX && elf_file_is_executable(file, symbol->value);
 }

@@ -8,11 +8,33 @@ static bool is_suffix_byte(char byte) {
            (byte >= '0' && byte <= '9') || byte == '_' || byte == '.';
 }
 
+/* GCC's DWARF calls a constructor C4 (a destructor D4) where it means each of its variants, of
+ * which the symbol is one. */
+static bool is_any_variant(struct span name, size_t i) {
+    return i > 0 && name.data[i] == '4' && (name.data[i - 1] == 'C' || name.data[i - 1] == 'D') &&
+           demangle_looks_mangled(name);
+}
+
+/* True if alias begins with name, or with a variant of the constructor that name means. */
+static bool begins_with(struct span alias, struct span name) {
+    if (name.size == 0 || alias.size < name.size)
+        return false;
+    for (size_t i = 0; i < name.size; i++) {
+        char byte = alias.data[i];
+        if (byte != name.data[i] && !(byte >= '0' && byte <= '5' && is_any_variant(name, i)))
+            return false;
+    }
+    return true;
+}
+
+static bool is_variant_of(struct span alias, struct span name) {
+    return alias.size == name.size && begins_with(alias, name);
+}
+
 /* "name.word.1" for "name": no source language has the dot in its identifiers. A number first is
  * what GCC makes of nested functions. */
 static bool is_clone_of(struct span alias, struct span name) {
-    if (name.size == 0 || alias.size < name.size + 2 ||
-        memcmp(alias.data, name.data, name.size) != 0 || alias.data[name.size] != '.' ||
+    if (alias.size < name.size + 2 || !begins_with(alias, name) || alias.data[name.size] != '.' ||
         (alias.data[name.size + 1] >= '0' && alias.data[name.size + 1] <= '9'))
         return false;
     for (size_t i = name.size; i < alias.size; i++)
@@ -76,21 +98,38 @@ static bool is_last_component(struct span path, struct span name) {
     return before == ':' || before == ' ' || before == '*' || before == '&';
 }
 
-static bool demangles_to(struct span alias, struct span short_name, struct buffer *text) {
+/* Clone suffixes as demangle() prints them, behind the parameters. */
+static struct span without_clones(struct span text) {
+    static const char mark[] = " [clone .";
+    const char *at = text.size ? memmem(text.data, text.size, mark, sizeof(mark) - 1) : NULL;
+    return at ? span_of(text.data, (size_t)(at - text.data)) : text;
+}
+
+static bool demangles_to(struct span alias, struct span short_name, struct buffer *text,
+                         bool *ret_is_clone) {
     text->size = 0;
     if (!demangle_looks_mangled(alias) || !demangle(alias, text))
         return false;
-    struct span path = without_parameters(buffer_span(text));
+    struct span whole = without_clones(buffer_span(text));
+    struct span path = without_parameters(whole);
+    *ret_is_clone = whole.size < text->size;
     return is_last_component(path, short_name) ||
            is_last_component(without_template(path), without_template(short_name));
 }
 
+/* The first alias that is no clone, else the first clone. */
 static size_t choose_readable(struct span short_name, const struct span *aliases, size_t count) {
     struct buffer text = {.size_max = DEMANGLE_OUTPUT_SIZE_MAX};
     size_t chosen = OUTER_NAME_KEEP;
-    for (size_t i = 0; i < count && chosen == OUTER_NAME_KEEP; i++)
-        if (demangles_to(aliases[i], short_name, &text))
+    bool chose_clone = true;
+    for (size_t i = 0; i < count && chose_clone; i++) {
+        bool is_clone;
+        if (!demangles_to(aliases[i], short_name, &text, &is_clone))
+            continue;
+        if (chosen == OUTER_NAME_KEEP || !is_clone)
             chosen = i;
+        chose_clone = is_clone;
+    }
     buffer_clear(&text);
     return chosen;
 }
@@ -103,6 +142,9 @@ size_t outer_name_choose(const struct outer_name *dwarf, const struct span *alia
             return i;
     for (size_t i = 0; i < count; i++)
         if (span_equal(aliases[i], dwarf->name))
+            return i;
+    for (size_t i = 0; i < count; i++)
+        if (is_variant_of(aliases[i], dwarf->name))
             return i;
     for (size_t i = 0; i < count; i++)
         if (is_clone_of(aliases[i], dwarf->name) || is_clone_of(aliases[i], source))

@@ -9,12 +9,14 @@
  *
  *   1. one that equals DW_AT_name, unless the linkage name is mangled: an assembler label is a
  *      linkage name too (glibc's __GI_putwc for putwc), and not what people know;
- *      one that equals the linkage name;
+ *      one that equals the linkage name, or is one of the constructors (C1, C2, …) that GCC's C4
+ *      means, or one of the destructors of D4;
  *   2. one that equals it with a clone suffix behind: ".word", and more words and numbers. A number
  *      alone (nested.0) only keeps names apart and tells nothing;
  *   3. where DWARF has no mangled name (-g1, simplified template names): a mangled one that
  *      demangles to a function of that name, whatever its scopes, template arguments and
- *      parameters;
+ *      parameters, first without a clone suffix (GCC gives static C++ functions no linkage name,
+ *      and their clones mangled symbols);
  *
  * and if there is none, DWARF's name stays. Never a name that merely lies there: not __libc_foo or
  * __foo for foo, and not the better bound or the shorter one.

@@ -81,6 +81,23 @@ static void a_clone_keeps_its_suffix(void **state) {
     check_all(rows, ARRAY_SIZE(rows));
 }
 
+/* GCC's DWARF names the constructor that both C1 and C2 are made of, and clones are made of those.
+ */
+static void a_constructor_of_the_one_in_the_source_is_taken(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"_ZN1aC4EPKc", "a", {"_ZN1aC2EPKc.isra.0"}, "_ZN1aC2EPKc.isra.0"},
+        {"_ZN1aD4Ev", "~a", {"_ZN1bD2Ev.part.0", "_ZN1aD2Ev.part.0"}, "_ZN1aD2Ev.part.0"},
+        {"_ZN1aC4IS_EEPKc", "a", {"_ZN1aC1IS_EEPKc"}, "_ZN1aC1IS_EEPKc"},
+        {"_ZN1aC4Ev", "a", {"_ZN1aC2Ev.isra.0", "_ZN1aC1Ev"}, "_ZN1aC1Ev"},
+        {"_ZN1aC4Ev", "a", {"_ZN1aC1Ev", "_ZN1aC4Ev"}, "_ZN1aC4Ev"},
+        {"_ZN1aC2Ev", "a", {"_ZN1aC1Ev"}, NULL},
+        {"_ZN1aC4Ev", "a", {"_ZN1aCEEv", "_ZN1aC1Ei", "_ZN1aD1Ev", "_ZN1a"}, NULL},
+        {"fooC4", "fooC4", {"fooC2"}, NULL},
+    };
+    check_all(rows, ARRAY_SIZE(rows));
+}
+
 static void other_names_for_the_same_code_are_not_taken(void **state) {
     (void)state;
     static const struct row rows[] = {
@@ -114,6 +131,11 @@ static void without_a_linkage_name_a_mangled_alias_of_that_name_is_taken(void **
          "write",
          {"_ZN4core3fmt5write17h0123456789abcdefE"},
          "_ZN4core3fmt5write17h0123456789abcdefE"},
+        {"foo", "foo", {"_ZL3fooi.constprop.0"}, "_ZL3fooi.constprop.0"},
+        {"foo", "foo", {"_ZL3fooi.constprop.0.isra.0"}, "_ZL3fooi.constprop.0.isra.0"},
+        {"a::operator()", "operator()", {"_ZNK1aclEi.part.1"}, "_ZNK1aclEi.part.1"},
+        {"foo", "foo", {"_ZL3fooi.part.0", "_ZL3fooi"}, "_ZL3fooi"},
+        {"foo", "foo", {"_ZL3fooi.part.0", "_ZL3fooi.part.1"}, "_ZL3fooi.part.0"},
         {"(anonymous namespace)::f", "f", {"_ZN12_GLOBAL__N_11fEi"}, "_ZN12_GLOBAL__N_11fEi"},
     };
     check_all(rows, ARRAY_SIZE(rows));
@@ -122,7 +144,9 @@ static void without_a_linkage_name_a_mangled_alias_of_that_name_is_taken(void **
 static void a_mangled_alias_of_another_name_is_not_taken(void **state) {
     (void)state;
     static const struct row rows[] = {
-        {"foo", "foo", {"_Z3bari"}, NULL},         {"oo", "oo", {"_Z3fooi"}, NULL},
+        {"foo", "foo", {"_ZL3bari.isra.0"}, NULL},
+        {"foo", "foo", {"_Z3bari"}, NULL},
+        {"oo", "oo", {"_Z3fooi"}, NULL},
         {"foo", "foo", {"_Z3bar3foo"}, NULL},      /* bar(foo) */
         {"foo", "foo", {"_ZN3foo3barEv"}, NULL},   /* foo::bar() */
         {"foo", "foo", {"_Z3barI3fooEvT_"}, NULL}, /* bar<foo> */
@@ -137,6 +161,7 @@ int main(void) {
         cmocka_unit_test(an_alias_that_agrees_is_taken),
         cmocka_unit_test(the_source_name_goes_before_a_label),
         cmocka_unit_test(a_clone_keeps_its_suffix),
+        cmocka_unit_test(a_constructor_of_the_one_in_the_source_is_taken),
         cmocka_unit_test(other_names_for_the_same_code_are_not_taken),
         cmocka_unit_test(without_a_linkage_name_a_mangled_alias_of_that_name_is_taken),
         cmocka_unit_test(a_mangled_alias_of_another_name_is_not_taken),

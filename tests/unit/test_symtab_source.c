@@ -203,6 +203,7 @@ static void only_code_symbols_answer(void **state) {
         {"$d.17", 0x1080, 4, STB_LOCAL, STT_NOTYPE, 1},
         {"$xrv64gc", 0x1090, 4, STB_LOCAL, STT_NOTYPE, 1},
         {".Ltmp5", 0x10a0, 4, STB_LOCAL, STT_NOTYPE, 1},
+        {"..@7.loop", 0x10a4, 4, STB_LOCAL, STT_NOTYPE, 1},
         {"", 0x10b0, 4, STB_GLOBAL, STT_FUNC, 1},
         {"data_address", 0x2800, 4, STB_GLOBAL, STT_FUNC, 1},
         {"ifunc", 0x1100, 4, STB_GLOBAL, STT_GNU_IFUNC, 1},
