@@ -12,7 +12,7 @@
 #include "tests/support/push_model.h"
 #include "tests/support/test.h"
 
-enum { UNIT = 1, FUNCTION, COPY, NAMESPACE, FILLER };
+enum { UNIT = 1, FUNCTION, COPY, NAMESPACE, FILLER, LINED_UNIT, DECLARED };
 
 #define TEXT_ADDRESS 0x10000
 #define UNIT_CODE_SIZE 0x100
@@ -25,6 +25,10 @@ static void declare_all(struct dwarf_site *site) {
             DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data2, 0);
     declare(site, NAMESPACE, DW_TAG_namespace, true, DW_AT_name, DW_FORM_string, 0);
     declare(site, FILLER, DW_TAG_variable, false, DW_AT_location, DW_FORM_block4, 0);
+    declare(site, LINED_UNIT, DW_TAG_compile_unit, true, DW_AT_stmt_list, DW_FORM_sec_offset, 0);
+    declare(site, DECLARED, DW_TAG_subprogram, false, DW_AT_name, DW_FORM_string, DW_AT_low_pc,
+            DW_FORM_addr, DW_AT_high_pc, DW_FORM_data2, DW_AT_decl_file, DW_FORM_data1,
+            DW_AT_decl_line, DW_FORM_data1, 0);
     end_declarations(site);
 }
 
@@ -69,7 +73,8 @@ static void cleanup_opened(struct opened *opened) {
     cleanup_elf_image(&opened->image);
 }
 
-static void open_site(struct opened *opened, const struct dwarf_site *site) {
+static void open_site_with_lines(struct opened *opened, const struct dwarf_site *site,
+                                 struct span lines) {
     opened->image = elf_image_new(true, false, ET_DYN, EM_X86_64);
     elf_image_add(opened->image, &(struct elf_image_section){.name = ".text",
                                                              .type = SHT_NOBITS,
@@ -79,11 +84,17 @@ static void open_site(struct opened *opened, const struct dwarf_site *site) {
     struct dwarf_sections sections = dwarf_site_sections(site);
     elf_image_add_bytes(opened->image, ".debug_info", sections.info);
     elf_image_add_bytes(opened->image, ".debug_abbrev", sections.abbrev);
+    if (lines.size > 0)
+        elf_image_add_bytes(opened->image, ".debug_line", lines);
     struct error error;
     assert_int_equal(elf_file_open_memory(elf_image_finish(opened->image, ELF_IMAGE_PLAIN),
                                           &(struct elf_limits){0}, &opened->file, &error),
                      ERR_OK);
     assert_int_equal(dwarf_source_new(opened->file, &opened->source, &error), ERR_OK);
+}
+
+static void open_site(struct opened *opened, const struct dwarf_site *site) {
+    open_site_with_lines(opened, site, (struct span){NULL, 0});
 }
 
 #define UNIT_COUNT 48
@@ -202,10 +213,80 @@ static void every_broken_unit_is_told_and_costs_itself(void **state) {
     assert_non_null(strstr(printed, "damage DWARF: the list of units ends early\n"));
 }
 
+/* One row at TEXT_ADDRESS, of 16 bytes, as a sequence of its own. */
+static void put_sequence(struct dwarf_bytes *lines, int64_t line) {
+    put_u8(lines, 0);
+    put_uleb(lines, 9);
+    put_u8(lines, DW_LNE_set_address);
+    put_number(lines, 8, TEXT_ADDRESS);
+    put_u8(lines, DW_LNS_advance_line);
+    put_sleb(lines, line - 1);
+    put_u8(lines, DW_LNS_copy);
+    put_u8(lines, DW_LNS_advance_pc);
+    put_uleb(lines, 16);
+    put_u8(lines, 0);
+    put_uleb(lines, 1);
+    put_u8(lines, DW_LNE_end_sequence);
+}
+
+/* A line table of version 4 with the file a.c. */
+static void put_lines(struct dwarf_bytes *lines, int64_t first, int64_t second) {
+    static const uint8_t parameters[] = {1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
+    size_t begin = begin_length(lines, 4);
+    put_number(lines, 2, 4);
+    size_t header = begin_length(lines, 4);
+    put_bytes(lines, span_of(parameters, sizeof(parameters)));
+    put_u8(lines, 0); /* no directories */
+    put_text(lines, "a.c");
+    put_number(lines, 3, 0);
+    put_u8(lines, 0);
+    end_length(lines, header, 4);
+    put_sequence(lines, first);
+    put_sequence(lines, second);
+    end_length(lines, begin, 4);
+}
+
+static void put_declared(struct dwarf_site *site, const char *name, uint16_t size, uint8_t line) {
+    put_u8(&site->info, DECLARED);
+    put_text(&site->info, name);
+    put_number(&site->info, 8, TEXT_ADDRESS);
+    put_number(&site->info, 2, size);
+    put_u8(&site->info, 1);
+    put_u8(&site->info, line);
+}
+
+/* The linker made one function of two: their ranges and sequences are the same. */
+static void a_folded_function_has_the_line_that_fits_its_name(void **state) {
+    (void)state;
+    for (int is_lower = 0; is_lower < 2; is_lower++) {
+        CLEANUP(dwarf_site_clear) struct dwarf_site site = {0};
+        CLEANUP(dwarf_bytes_clear) struct dwarf_bytes lines = {0};
+        CLEANUP(cleanup_opened) struct opened opened = {0};
+        CLEANUP(frame_list_clear) struct frame_list frames = {0};
+        declare_all(&site);
+        size_t begin = begin_plain_unit(&site);
+        put_u8(&site.info, LINED_UNIT);
+        put_number(&site.info, 4, 0);
+        put_declared(&site, "upper", is_lower ? 17 : 16, 20);
+        put_declared(&site, "lower", is_lower ? 16 : 17, 40);
+        put_u8(&site.info, 0);
+        end_plain_unit(&site, begin);
+        put_lines(&lines, 21, 41);
+        open_site_with_lines(&opened, &site, dwarf_bytes_span(&lines));
+        struct error error;
+        assert_int_equal(opened.source->ops->resolve(opened.source, TEXT_ADDRESS, &frames, &error),
+                         ERR_OK);
+        assert_int_equal(frames.count, 1);
+        assert_true(span_equal_cstr(frames.frames[0].name, is_lower ? "lower" : "upper"));
+        assert_int_equal(frames.frames[0].line, is_lower ? 41 : 21);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shards_pushed_at_once_are_what_a_push_gives),
         cmocka_unit_test(every_broken_unit_is_told_and_costs_itself),
+        cmocka_unit_test(a_folded_function_has_the_line_that_fits_its_name),
     };
     return cmocka_run_group_tests_name("dwarf_source", tests, NULL, NULL);
 }
