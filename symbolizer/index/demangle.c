@@ -36,24 +36,25 @@ static bool begins_as_function(struct span name) {
             (is_digit(rest.data[1]) || rest.data[1] == 'K' || rest.data[1] == 'S'));
 }
 
-/* Substitutions that are told apart; later ones count as if each were referred to anew. */
+/* Substitutions that are told apart; of later ones all that was printable is taken. */
 #define SUBSTITUTIONS_TOLD 64u
 
 struct expansion {
-    size_t work; /* parts that may have to be visited, at most */
+    size_t work;   /* parts that may have to be visited so far, at most */
+    size_t at_end; /* the same at the last 'E' */
+    unsigned told; /* substitutions below are bounded */
+    size_t bounds[SUBSTITUTIONS_TOLD];
+    unsigned pack_types;       /* Dp: expansions of packs of types */
+    unsigned pack_expressions; /* sp: those in expressions */
+    bool has_expressions;
     bool has_parameters;
     bool has_conversions;
-    uint8_t references[SUBSTITUTIONS_TOLD];
 };
 
 static void note_substitution(struct expansion *expansion, unsigned number) {
-    if (number >= SUBSTITUTIONS_TOLD || expansion->references[number] == UINT8_MAX) {
-        expansion->work *= 2;
-        return;
-    }
-    /* The factor for it grows from 1 + count to 2 + count; rounded up. */
-    size_t count = expansion->references[number]++;
-    expansion->work = expansion->work / (1 + count) * (2 + count) + 2 + count;
+    for (; expansion->told < SUBSTITUTIONS_TOLD && expansion->told <= number; expansion->told++)
+        expansion->bounds[expansion->told] = expansion->work;
+    expansion->work += number < SUBSTITUTIONS_TOLD ? expansion->bounds[number] : expansion->work;
 }
 
 /* S_, S0_, SZ_: the number is one more than what stands there. Returns whether it is one. */
@@ -74,28 +75,46 @@ static bool read_substitution(const char *at, const char *end, unsigned *ret_num
 }
 
 /* What is one of these only because of an identifier's letters is counted all the same. */
-static void note_reference(struct expansion *expansion, const char *at, const char *end) {
+static void note_byte(struct expansion *expansion, const char *at, const char *end) {
     unsigned number;
     char next = at + 1 < end ? at[1] : '\0';
+    expansion->work++;
+    if (*at == 'E')
+        expansion->at_end = expansion->work;
     if (*at == 'S' && read_substitution(at, end, &number))
         note_substitution(expansion, number);
-    bool is_parameter = *at == 'T' && (next == '_' || next == 'L' || is_digit(next));
-    bool is_pack = (*at == 'D' || *at == 's') && next == 'p';
-    if (is_parameter || is_pack)
-        expansion->work *= 2;
-    expansion->has_parameters |= is_parameter;
+    if (*at == 'T' && (next == '_' || next == 'L' || is_digit(next))) {
+        expansion->work += expansion->at_end ? expansion->at_end : expansion->work;
+        expansion->has_parameters = true;
+    }
+    expansion->pack_types += *at == 'D' && next == 'p';
+    expansion->pack_expressions += *at == 's' && next == 'p';
+    /* Arguments X…E, decltype, noexcept, and bounds of arrays that are no number. */
+    expansion->has_expressions |= *at == 'X' ||
+                                  (*at == 'D' && (next == 't' || next == 'T' || next == 'O')) ||
+                                  (*at == 'A' && next != '_' && !is_digit(next));
     expansion->has_conversions |= *at == 'c' && next == 'v';
+}
+
+static size_t with_packs(const struct expansion *expansion, size_t size) {
+    unsigned packs = expansion->pack_types;
+    size_t work = expansion->work;
+    if (expansion->has_expressions)
+        packs += expansion->pack_expressions;
+    for (unsigned i = 0; i < packs && work <= CHEAP_WORK_MAX; i++)
+        work *= size / 2;
+    return work;
 }
 
 bool demangle_is_cheap(struct span name) {
     if (name.size > CHEAP_SIZE_MAX || !begins_as_function(name) ||
         memchr(name.data, '\0', name.size))
         return false;
-    struct expansion expansion = {.work = name.size};
+    struct expansion expansion = {.work = 0};
     const char *end = name.data + name.size;
-    for (const char *at = name.data + 2; at < end && expansion.work <= CHEAP_WORK_MAX; at++)
-        note_reference(&expansion, at, end);
-    return expansion.work <= CHEAP_WORK_MAX &&
+    for (const char *at = name.data; at < end && expansion.work <= CHEAP_WORK_MAX; at++)
+        note_byte(&expansion, at, end);
+    return with_packs(&expansion, name.size) <= CHEAP_WORK_MAX &&
            !(expansion.has_parameters && expansion.has_conversions);
 }
 

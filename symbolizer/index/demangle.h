@@ -38,15 +38,19 @@ bool demangle(struct span name, struct buffer *ret_text);
 
 /*
  * True of the C++ names whose text alone shows that demangling them is affordable. What makes a
- * name grow is a reference to a part of it. A reference leads to what ends before it, so no path
- * through what is printed takes one twice; and of those to one substitution it takes at most one,
- * since what is meant by S1_ ends before the first S1_. So a name of n bytes has at most n times
- * the product of (1 + the number of references to it) over all substitutions parts to print, times
- * two for each template parameter and pack. Template parameters of conversion operators stand
- * before what they mean: such names are left out. Nearly all real names are cheap.
+ * name grow is a reference to a part of it that has ended before, so reading from left to right a
+ * bound can be kept of the parts that all read so far would print:
  *
- * Whether the name is well-formed is not looked at beyond its first letters. True means that
- * demangle() may be called in the server although nobody has tried it.
+ *   a substitution  adds at most what was printable when it, or a later one, was first referred to,
+ *                   since they are numbered in the order in which they end
+ *   a template parameter  adds at most what was printable at the last end of a list of arguments
+ *   an expansion of a pack  prints a part as often as the pack has elements, of which there are no
+ *                   more than half the bytes of the name
+ *
+ * The template parameters of a conversion operator stand before what they mean; names that may have
+ * both are left out. Nearly all real names are cheap. Whether the name is well-formed is not looked
+ * at beyond its first letters. True means that demangle() may be called in the server although
+ * nobody has tried it.
  */
 bool demangle_is_cheap(struct span name);
 
