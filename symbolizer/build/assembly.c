@@ -40,7 +40,7 @@ static enum err write_interval(struct assembly *assembly, struct pc_range range,
                                const struct index_place *row, enum symbol_miss miss,
                                struct error *error) {
     struct index_place place = *row;
-    enum err err = written_string(&assembly->records, row->file, &place.file, error);
+    enum err err = written_file(&assembly->records, row->file, &place.file, error);
     return err ? err
                : index_writer_stretch(assembly->records.writer, range, scope, &place, miss, error);
 }

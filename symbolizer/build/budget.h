@@ -27,8 +27,8 @@ void memory_budget_give(struct memory_budget *budget, uint64_t size);
 /*
  * Makes room for `count` elements of `element_size` in the array at *array, which holds *capacity
  * of them: at least half as many more than before, so that appending stays linear. Large arrays are
- * mapped: they grow without being copied, leave no holes behind, and go back to the system when
- * they are freed. ERR_LIMIT, ERR_NO_MEMORY; the array then is as it was.
+ * mapped: they leave no holes behind, and go back to the system when they are freed. ERR_LIMIT,
+ * ERR_NO_MEMORY; the array then is as it was.
  */
 enum err budget_grow(struct memory_budget *budget, void **array, size_t *capacity, size_t count,
                      size_t element_size, struct error *error);

@@ -20,8 +20,8 @@ void written_records_clear(struct written_records *records) {
     BUDGET_FREE(budget, records->subjects, records->subject_capacity);
 }
 
-enum err written_string(struct written_records *records, uint32_t string, uint32_t *ret_string,
-                        struct error *error) {
+static enum err written_string(struct written_records *records, uint32_t string,
+                               uint32_t *ret_string, struct error *error) {
     *ret_string = 0;
     if (string == 0)
         return ERR_OK;
@@ -33,6 +33,19 @@ enum err written_string(struct written_records *records, uint32_t string, uint32
             return err;
     }
     *ret_string = entry->written;
+    return ERR_OK;
+}
+
+enum err written_file(struct written_records *records, uint32_t string, uint32_t *ret_string,
+                      struct error *error) {
+    struct written_file *file = &records->files[string % WRITTEN_FILES_AT_HAND];
+    if (file->string != string) {
+        enum err err = written_string(records, string, &file->number, error);
+        if (err)
+            return err;
+        file->string = string;
+    }
+    *ret_string = file->number;
     return ERR_OK;
 }
 
@@ -121,7 +134,7 @@ static enum err write_scope(struct written_records *records, struct shard *shard
     if (err == ERR_OK && scope->parent) {
         wanted.parent = shard->scopes[scope->parent - 1].written;
         wanted.call = scope->call;
-        err = written_string(records, scope->call.file, &wanted.call.file, error);
+        err = written_file(records, scope->call.file, &wanted.call.file, error);
     }
     return err ? err : index_writer_scope(records->writer, &wanted, &scope->written, error);
 }

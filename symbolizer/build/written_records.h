@@ -10,7 +10,15 @@
 #include "symbolizer/build/intern_table.h"
 #include "symbolizer/build/keyed_hash.h"
 
-/* Zero-initialise with the collection and the writer. */
+/* Rows and calls that follow each other are in few files: what these have as numbers is at hand. */
+#define WRITTEN_FILES_AT_HAND 64u
+
+struct written_file {
+    uint32_t string; /* 0: none */
+    uint32_t number;
+};
+
+/* Start with written_records_init. */
 struct written_records {
     struct collection *collection;
     struct index_writer *writer;
@@ -20,6 +28,7 @@ struct written_records {
     size_t subject_count, subject_capacity;
     uint32_t nameless;         /* scope of rows that nothing names; 0: not made yet */
     uint64_t symbol_functions; /* symbols that were written */
+    struct written_file files[WRITTEN_FILES_AT_HAND];
     uint32_t path[FRAME_COUNT_MAX];
 };
 
@@ -27,9 +36,9 @@ void written_records_init(struct written_records *records, struct collection *co
                           struct index_writer *writer);
 void written_records_clear(struct written_records *records);
 
-/* The number of a shared string in the index. */
-enum err written_string(struct written_records *records, uint32_t string, uint32_t *ret_string,
-                        struct error *error);
+/* The number of a file, which is a shared string, in the index. */
+enum err written_file(struct written_records *records, uint32_t string, uint32_t *ret_string,
+                      struct error *error);
 
 /* A scope and those around it. */
 enum err written_scope(struct written_records *records, struct shard *shard, uint32_t scope,
