@@ -16,6 +16,9 @@
 /* Addresses in one request. */
 #define BATCH_COUNT_MAX ((size_t)10000)
 
+/* Of a line that is named in a complaint. */
+#define SHOWN_LINE_SIZE 200
+
 struct query {
     const struct query_options *options;
     struct http_client *client;
@@ -122,6 +125,18 @@ static enum err add_address(struct query *query, uint64_t address, struct error 
     return query->count == BATCH_COUNT_MAX ? ask_batch(query, error) : ERR_OK;
 }
 
+/* Symbols, sections and data are known to files, not to an index: such a line asks for something
+ * that it does not get, while one of no form at all asks for nothing. */
+static void refuse_line(struct query *query, struct span line, const char *problem) {
+    char shown[SHOWN_LINE_SIZE];
+    utf8_copy_printable(line, shown, sizeof(shown));
+    fprintf(stderr, "symbolize query: '%s': %s\n", shown,
+            problem ? problem : "a server is asked by address alone");
+    if (!problem)
+        note(query, EXIT_SOME_FAILED);
+    output_unreadable(&query->output, span_cstr(query->options->id.text));
+}
+
 static enum err add_line(struct query *query, struct span line, struct error *error) {
     struct request_line request;
     const char *id = query->options->id.text;
@@ -135,7 +150,7 @@ static enum err add_line(struct query *query, struct span line, struct error *er
     /* Answers keep the order of the questions. */
     enum err err = ask_batch(query, error);
     if (err == ERR_OK)
-        output_unreadable(&query->output, span_cstr(id));
+        refuse_line(query, line, request.problem);
     return err;
 }
 

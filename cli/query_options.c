@@ -44,6 +44,9 @@ static enum err read_shape(struct query_options *options, int count, const char 
     if (options->shape.object || options->shape.debug_file || options->shape.package ||
         options->shape.build_id || options->shape.section || options->shape.folder_count > 0)
         return error_set(error, ERR_INVALID, "a query is about a build ID, not about a file");
+    if (options->shape.relative_names)
+        return error_set(error, ERR_INVALID,
+                         "--relativenames: a server does not know what paths are relative to");
     if (id_kind && !binary_id_kind_from_name(span_cstr(id_kind), &kind))
         return error_set(error, ERR_INVALID, "not a kind of build ID: %.100s", id_kind);
     if (options->shape.input_count == 0)

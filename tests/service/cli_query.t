@@ -67,9 +67,12 @@ def check_shapes(path, build_id, url):
     many = lines * (25000 // len(lines.splitlines()))
     tap.ok(symbolize("query", "--server", url, build_id, stdin=many).stdout ==
            symbolize("-e", path, stdin=many).stdout, "a long input goes in several requests")
-    junk = symbolize("query", "--server", url, build_id, stdin="0x1\njunk\n0x1\n")
-    tap.ok(junk.stdout == "??\n??:0:0\n\njunk\n??\n??:0:0\n\n",
-           "a line that is no address is echoed in its place", junk.stdout)
+    junk = symbolize("query", "--server", url, build_id, stdin="0x1\n9junk\n0x1\n")
+    tap.ok(junk.stdout == "??\n??:0:0\n\n" * 3 and "'9junk'" in junk.stderr and
+           junk.returncode == 0, "a line that is no address is unknown in its place", junk.stdout)
+    symbol = symbolize("query", "--server", url, build_id, "main")
+    tap.ok(symbol.stdout == "??\n??:0:0\n\n" and "by address alone" in symbol.stderr and
+           symbol.returncode == 1, "a server is not asked about symbols", symbol.stderr)
 
 
 def check_dialogue(path, build_id, url):
