@@ -304,6 +304,12 @@ static bool takes(struct program *program, enum dwarf_slot slot) {
     return true;
 }
 
+static enum dwarf_step_kind skip_kind(enum dwarf_form_shape shape) {
+    if (shape == DWARF_SHAPE_LEB)
+        return DWARF_STEP_LEB;
+    return shape == DWARF_SHAPE_BLOCK_LEB ? DWARF_STEP_BLOCK : DWARF_STEP_FORM;
+}
+
 /* False: the form is unknown. */
 static bool add_value(struct table_reader *reader, struct program *program, enum dwarf_slot slot,
                       const struct dwarf_specification *specification) {
@@ -323,7 +329,7 @@ static bool add_value(struct table_reader *reader, struct program *program, enum
         return true;
     } else {
         flush(reader, program);
-        step.kind = layout.shape == DWARF_SHAPE_LEB ? DWARF_STEP_LEB : DWARF_STEP_FORM;
+        step.kind = (uint8_t)skip_kind(layout.shape);
     }
     add_step(reader, step);
     return true;

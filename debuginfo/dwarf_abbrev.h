@@ -53,6 +53,7 @@ struct dwarf_step {
 enum dwarf_step_kind {
     DWARF_STEP_FIXED,      /* over `size` bytes */
     DWARF_STEP_LEB,        /* over one LEB128 */
+    DWARF_STEP_BLOCK,      /* over a block whose length is a LEB128, such as an expression */
     DWARF_STEP_FORM,       /* over a value of any other size */
     DWARF_STEP_TAKE_FIXED, /* a number of `size` bytes, 1 to 8, goes into a slot */
     DWARF_STEP_TAKE,       /* a value of any kind goes into a slot */

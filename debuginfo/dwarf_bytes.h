@@ -106,3 +106,9 @@ static inline const uint8_t *dwarf_skip(const uint8_t *position, const uint8_t *
                                         uint64_t size) {
     return size <= (uint64_t)(end - position) ? position + size : NULL;
 }
+
+/* Past a block behind its length as a ULEB128; NULL when there is not so much. */
+static inline const uint8_t *dwarf_skip_block(const uint8_t *position, const uint8_t *end) {
+    uint64_t size;
+    return dwarf_take_uleb(&position, end, &size) ? dwarf_skip(position, end, size) : NULL;
+}

@@ -18,6 +18,9 @@ const uint8_t *dwarf_die_take_values(const struct dwarf_step *steps, size_t coun
         case DWARF_STEP_LEB:
             position = dwarf_skip_leb(position, end);
             break;
+        case DWARF_STEP_BLOCK:
+            position = dwarf_skip_block(position, end);
+            break;
         case DWARF_STEP_FORM:
             position = dwarf_form_skip(step->form, position, end, encoding);
             break;
@@ -47,6 +50,8 @@ const uint8_t *dwarf_die_skip_steps(const struct dwarf_unit *unit, const struct 
             position = dwarf_skip(position, unit->end, step->size);
         else if (step->kind == DWARF_STEP_LEB)
             position = dwarf_skip_leb(position, unit->end);
+        else if (step->kind == DWARF_STEP_BLOCK)
+            position = dwarf_skip_block(position, unit->end);
         else
             position = dwarf_form_skip(step->form, position, unit->end, &unit->bases.encoding);
     }

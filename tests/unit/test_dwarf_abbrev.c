@@ -66,7 +66,7 @@ static void variable_sizes_cut_a_run(void **state) {
     assert_int_equal(steps[0].kind, DWARF_STEP_FIXED);
     assert_int_equal(steps[1].kind, DWARF_STEP_LEB);
     assert_int_equal(steps[2].kind, DWARF_STEP_FIXED);
-    assert_int_equal(steps[3].kind, DWARF_STEP_FORM);
+    assert_int_equal(steps[3].kind, DWARF_STEP_BLOCK);
 }
 
 static void functions_take_what_is_wanted_of_them(void **state) {
