@@ -69,6 +69,8 @@ static void choose_addresses(const struct index *index, struct addresses *addres
     struct index_hit hit;
     uint64_t before = 0;
     size_t next = 0;
+    if (total == 0)
+        addresses->count = 0;
     for (size_t i = 0; i < addresses->count; i++)
         addresses->list[i] = random_next(&state) % total;
     qsort(addresses->list, addresses->count, sizeof(*addresses->list), compare);
@@ -192,6 +194,8 @@ int main(int argc, char **argv) {
         return complain(argv[2], "no addresses");
     if (argc == 2)
         choose_addresses(index, &addresses);
+    if (addresses.count == 0)
+        return complain(argv[1], "it covers no address");
     index_dump(index, false, stdout);
     measure(index, &addresses, 1, KIND_FRAMES, "single: frames");
     measure(index, &addresses, BATCH, KIND_FRAMES, "1000 at once: frames");

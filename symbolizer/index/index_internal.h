@@ -318,7 +318,7 @@ INLINED void quick_prefetch(const struct index *index, enum format_section_kind 
                       1;
     const uint8_t *header = section->bytes + offset;
     __builtin_prefetch(header);
-    __builtin_prefetch(header + (position % FORMAT_BLOCK_RECORDS + 4) * section->mean_size);
+    __builtin_prefetch(header + (size_t)(position % FORMAT_BLOCK_RECORDS + 4) * section->mean_size);
 }
 
 /* A block with rows of up to four fields of fixed width. */
