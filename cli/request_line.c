@@ -201,7 +201,9 @@ static uint64_t hexadecimal(struct span digits) {
 }
 
 static bool begins_symbol(struct span text) {
-    char byte = text.size > 0 ? text.data[0] : '\0';
+    if (text.size == 0)
+        return false;
+    char byte = text.data[0];
     bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
     return byte == '_' || (is_letter && digit_of(byte) == 16);
 }

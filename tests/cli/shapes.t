@@ -2,10 +2,12 @@
 """symbolize answers in the shapes of llvm-symbolizer, and its JSON is what JSON readers read."""
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
 import tempfile
+import tty
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import samples
@@ -133,6 +135,48 @@ def check_dialogue(tap, sample):
                f"style {style}: each answer can be read before the next question is asked")
 
 
+def check_terminal(tap, sample):
+    """Typed at a terminal, odd lines too: each answer ends with a blank line before the next."""
+    control, terminal = pty.openpty()
+    tty.setraw(terminal)
+    process = subprocess.Popen([samples.SYMBOLIZE, "-e", sample.path], stdin=terminal,
+                               stdout=terminal, stderr=subprocess.DEVNULL)
+    os.close(terminal)
+    answers = []
+    for question in (hex(sample.address()), "", "9z", "outer", "nothing", "DATA 0x10"):
+        os.write(control, question.encode() + b"\n")
+        answer = b""
+        while not answer.endswith(b"\n\n"):
+            answer += os.read(control, 4096)
+        answers.append(answer.decode())
+    process.kill()
+    process.wait()
+    os.close(control)
+    tap.ok(answers[0] == symbolize("-e", sample.path, hex(sample.address())).stdout and
+           answers[1] == answers[2] == answers[4] == "??\n??:0:0\n\n" and
+           answers[3].startswith("outer\n") and answers[5] == "??\n0 0\n??:?\n\n",
+           "at a terminal every line is answered at once", answers)
+
+
+def check_names(tap, sample, folder):
+    """Under the names of LLVM's tools, with the variables that give them options."""
+    address = sample.address()
+    place = f"sample.c:{line_of('inner line')}"
+    runs = {}
+    for name, *arguments in (("llvm-symbolizer", "--output-style=GNU", str(address)),
+                             ("llvm-addr2line", f"{address:x}")):
+        link = os.path.join(folder, name)
+        os.symlink(os.path.abspath(samples.SYMBOLIZE), link)
+        options = {"LLVM_SYMBOLIZER_OPTS": "-a '-p' --no-inlines", "LLVM_ADDR2LINE_OPTS": "-s"}
+        runs[name] = subprocess.run([link, "-e", sample.path, *arguments], text=True, check=True,
+                                    capture_output=True, env=os.environ | options).stdout
+    tap.ok(runs["llvm-symbolizer"] == f"{address:#x}: inner at {sample.source}"
+           f":{line_of('inner line')}\n", "llvm-symbolizer's GNU shape keeps LLVM's addresses",
+           runs["llvm-symbolizer"])
+    tap.ok(runs["llvm-addr2line"] == place + "\n", "llvm-addr2line reads hexadecimal addresses",
+           runs["llvm-addr2line"])
+
+
 def check_json(tap, sample):
     address = hex(sample.address())
     answer = symbolize("-e", sample.path, "--output-style=JSON", address, "0x10")
@@ -192,6 +236,8 @@ def main():
         check_llvm(tap, sample)
         check_standard_input(tap, sample)
         check_dialogue(tap, sample)
+        check_terminal(tap, sample)
+        check_names(tap, sample, folder)
         check_context(tap, sample)
         check_build_id(tap, sample, folder)
         check_json(tap, sample)
