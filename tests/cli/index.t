@@ -63,6 +63,18 @@ def check_output(tap, sample, folder, index):
     os.unlink(small)
     with open(index, "rb") as file:
         before = file.read()
+    same = []
+    for threads in ("1", "2", "7"):
+        made = symbolize("index", "-j", threads, sample.path, "-o", small)
+        with open(small, "rb") as file:
+            same.append(made.returncode == 0 and file.read() == before)
+    tap.ok(all(same), "any number of threads makes the same index", str(same))
+    os.unlink(small)
+    refused = [symbolize("index", "-j", threads, sample.path, "-o", small)
+               for threads in ("-1", "257", "two", "")]
+    tap.ok(all(made.returncode == 2 and "threads" in made.stderr for made in refused),
+           "a number of threads that makes no sense is refused",
+           [made.stderr for made in refused])
     files = sorted(os.listdir(folder))
     failed = symbolize("index", sample.source, "-o", index)
     with open(index, "rb") as file:
