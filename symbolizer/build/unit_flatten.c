@@ -105,15 +105,18 @@ static bool same_place(const struct index_place *a, const struct index_place *b)
     return a->file == b->file && a->line == b->line && a->column == b->column;
 }
 
+static bool goes_on(const struct shard_stretch *last, const struct shard_stretch *wanted) {
+    return last->end == wanted->begin && last->function == wanted->function &&
+           last->sequence == wanted->sequence && last->unpainted == wanted->unpainted &&
+           last->range.begin == wanted->range.begin && last->range.end == wanted->range.end;
+}
+
 /* The stretch that goes on at `begin`, or a new one like `wanted`. */
 static enum err continue_stretch(struct shard *shard, const struct shard_stretch *wanted,
                                  struct shard_stretch **ret_stretch, struct error *error) {
-    struct shard_stretch *last = shard->stretch_count ? &shard->stretches[shard->stretch_count - 1]
-                                                      : NULL;
-    if (last && last->end == wanted->begin && last->function == wanted->function &&
-        last->sequence == wanted->sequence && last->unpainted == wanted->unpainted &&
-        last->range.begin == wanted->range.begin && last->range.end == wanted->range.end) {
-        *ret_stretch = last;
+    size_t count = shard->stretch_count;
+    if (count > 0 && goes_on(&shard->stretches[count - 1], wanted)) {
+        *ret_stretch = &shard->stretches[count - 1];
         return ERR_OK;
     }
     enum err err = SHARD_RESERVE(shard, stretches, stretch_count, stretch_capacity, error);
