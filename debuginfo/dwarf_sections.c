@@ -9,32 +9,37 @@ struct wanted_section {
     const char *name;
     size_t member; /* of struct dwarf_sections */
     bool is_required;
+    bool has_units;
 };
 
-#define WANTED(section_name, member_name, required)                                                \
-    { section_name, offsetof(struct dwarf_sections, member_name), required }
+#define WANTED(section_name, member_name, required, units)                                         \
+    { section_name, offsetof(struct dwarf_sections, member_name), required, units }
 
 /* What symbolization reads. The rest (locations, macros, name tables) is not touched: inflating is
  * the slowest stage of a build. */
 static const struct wanted_section wanted_sections[] = {
-    WANTED(".debug_info", info, true),
-    WANTED(".debug_abbrev", abbrev, true),
-    WANTED(".debug_types", types, false),
-    WANTED(".debug_line", line, false),
-    WANTED(".debug_str", str, false),
-    WANTED(".debug_line_str", line_str, false),
-    WANTED(".debug_str_offsets", str_offsets, false),
-    WANTED(".debug_addr", addr, false),
-    WANTED(".debug_ranges", ranges, false),
-    WANTED(".debug_rnglists", rnglists, false),
+    WANTED(".debug_info", info, true, true),
+    WANTED(".debug_abbrev", abbrev, true, false),
+    WANTED(".debug_types", types, false, true),
+    WANTED(".debug_line", line, false, false),
+    WANTED(".debug_str", str, false, false),
+    WANTED(".debug_line_str", line_str, false, false),
+    WANTED(".debug_str_offsets", str_offsets, false, false),
+    WANTED(".debug_addr", addr, false, false),
+    WANTED(".debug_ranges", ranges, false, false),
+    WANTED(".debug_rnglists", rnglists, false, false),
 };
 
-/* A section of a .dwo or .dwp has ".dwo" behind its name. */
-static const struct elf_section *find_section(const struct elf_file *file, const char *name,
-                                              bool is_split) {
+/* A section of a .dwo or .dwp has ".dwo" behind its name. Units may lie in several sections. */
+static enum err read_section(struct elf_file *file, const struct wanted_section *wanted,
+                             bool is_split, struct span *ret_bytes, struct error *error) {
     char split_name[32];
-    snprintf(split_name, sizeof(split_name), "%s.dwo", name);
-    return elf_file_section_by_name(file, is_split ? split_name : name);
+    snprintf(split_name, sizeof(split_name), "%s.dwo", wanted->name);
+    const char *name = is_split ? split_name : wanted->name;
+    if (wanted->has_units)
+        return elf_file_joined_data(file, name, ret_bytes, error);
+    const struct elf_section *section = elf_file_section_by_name(file, name);
+    return section ? elf_file_section_data(file, section, ret_bytes, error) : ERR_OK;
 }
 
 static enum err read_sections(struct elf_file *file, bool is_split,
@@ -48,12 +53,9 @@ static enum err read_sections(struct elf_file *file, bool is_split,
     struct error damage = {.code = ERR_OK};
     for (size_t i = 0; i < ARRAY_SIZE(wanted_sections); i++) {
         const struct wanted_section *wanted = &wanted_sections[i];
-        const struct elf_section *section = find_section(file, wanted->name, is_split);
-        if (!section)
-            continue;
         struct error reason;
         struct span *bytes = (struct span *)((char *)&sections + wanted->member);
-        enum err err = elf_file_section_data(file, section, bytes, &reason);
+        enum err err = read_section(file, wanted, is_split, bytes, &reason);
         if (err && (wanted->is_required || err == ERR_NO_MEMORY)) {
             *error = reason;
             return err;

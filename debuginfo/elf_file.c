@@ -303,6 +303,7 @@ void elf_file_free(struct elf_file *file) {
         return;
     elf_debug_image_free(file->debug_image);
     elf_minidebug_free(file->minidebug);
+    elf_joined_free(file->joined);
     for (size_t i = 0; i < file->section_count; i++)
         if (file->slots[i].is_owned)
             free(file->slots[i].bytes);

@@ -98,6 +98,12 @@ void elf_file_set_beside(struct elf_file *file, struct elf_file *beside);
  * {NULL, 0} when neither has any. */
 struct span elf_file_loaded_bytes(struct elf_file *file, const char *name, uint64_t *ret_address);
 
+/* The contents of all sections of that name, one after another, those that are in no group first:
+ * type units have sections of their own until a linker joins them. Empty when there is none. Same
+ * failures. */
+enum err elf_file_joined_data(struct elf_file *file, const char *name, struct span *ret_bytes,
+                              struct error *error);
+
 struct elf_segment {
     uint32_t type;  /* PT_* */
     uint32_t flags; /* PF_* */

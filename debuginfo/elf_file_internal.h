@@ -4,6 +4,7 @@
 #include "debuginfo/elf_file.h"
 
 struct elf_debug_image;
+struct elf_joined;
 struct elf_minidebug;
 
 struct elf_file {
@@ -31,6 +32,7 @@ struct elf_file {
 
     struct elf_debug_image *debug_image; /* NULL until asked for */
     struct elf_minidebug *minidebug;     /* likewise */
+    struct elf_joined *joined;           /* sections in pieces, as far as they were asked for */
 };
 
 /* The inflated bytes of one section, once they were wanted. */
@@ -77,6 +79,7 @@ enum err elf_object_place(struct elf_file *file, struct error *error);
 enum err elf_extents_compute(struct elf_file *file, struct error *error);
 
 void elf_minidebug_free(struct elf_minidebug *minidebug);
+void elf_joined_free(struct elf_joined *joined);
 
 void elf_debug_image_free(struct elf_debug_image *image);
 DEFINE_CLEANUP(elf_debug_image, struct elf_debug_image, elf_debug_image_free)

@@ -78,6 +78,9 @@ def main():
     for version in (4, 5):
         in_folder(lambda folder, v=version: check_split(tap, folder, v))
         in_folder(lambda folder, v=version: spread.check_chains(
+            tap, f"DWARF {v} split, with type units",
+            spread.make_split(folder, "gcc", v, "-O2 -fdebug-types-section"), "gcc"))
+        in_folder(lambda folder, v=version: spread.check_chains(
             tap, f"dwz alone, DWARF {v}", spread.make_dwz_alone(folder, v), "gcc"))
         in_folder(lambda folder, v=version: check_supplement(
             tap, folder, "dwz with .gnu_debugaltlink", v))
