@@ -21,6 +21,9 @@ def check_answers(tap, sample, index):
     unknown = symbolize("-e", index, "0x1")
     tap.ok(unknown.stdout == "??\n??:0:0\n\n" and unknown.returncode == 0,
            "an unknown address is no error", unknown.stdout + unknown.stderr)
+    symbol = symbolize("-e", index, "outer", "DATA 0x1")
+    tap.ok(symbol.stdout == "??\n??:0:0\n\n??\n0 0\n??:?\n\n" and symbol.returncode == 0,
+           "nor is a symbol, of which an index has none", symbol.stdout + symbol.stderr)
     named = symbolize(f"{index} 0x{sample.address():x}")
     tap.ok(named.stdout.startswith("inner\n"), "a line may name the index", named.stdout)
     both = symbolize("-e", index, f"--debug-file={sample.path}", "0x1")
