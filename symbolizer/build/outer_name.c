@@ -78,6 +78,19 @@ static struct span without_parameters(struct span text) {
     return ends_with(text, ")") ? without_last_bracket(text, '(', ')') : text;
 }
 
+/* "message[abi:cxx11]" to "message". */
+static struct span without_abi_tags(struct span text) {
+    static const char mark[] = "[abi:";
+    while (ends_with(text, "]")) {
+        struct span rest = without_last_bracket(text, '[', ']');
+        if (text.size - rest.size < sizeof(mark) - 1 ||
+            memcmp(text.data + rest.size, mark, sizeof(mark) - 1) != 0)
+            break;
+        text = rest;
+    }
+    return text;
+}
+
 /* What ends in a bracket that is none stays: operator> and its like. */
 static struct span without_template(struct span text) {
     static const char *const operators[] = {"operator>", "operator->", "operator>>", "operator<=>"};
@@ -113,8 +126,9 @@ static bool demangles_to(struct span alias, struct span short_name, struct buffe
     struct span whole = without_clones(buffer_span(text));
     struct span path = without_parameters(whole);
     *ret_is_clone = whole.size < text->size;
-    return is_last_component(path, short_name) ||
-           is_last_component(without_template(path), without_template(short_name));
+    return is_last_component(without_abi_tags(path), short_name) ||
+           is_last_component(without_abi_tags(without_template(path)),
+                             without_template(short_name));
 }
 
 /* The first alias that is no clone, else the first clone. */
