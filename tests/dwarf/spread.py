@@ -132,7 +132,7 @@ def check_unnamed(tap, name, spread, compiler):
 
 def is_unnamed(answer, chain):
     return (len(answer) == len(chain) and answer[-1][0] and
-            all(seen[1:] == frame[1:] and (not seen[0] or seen[0] == frame[0] or i == len(chain) - 1)
+            all(seen[1:] == frame[1:] and (seen[0] in ("", frame[0]) or i == len(chain) - 1)
                 for i, (seen, frame) in enumerate(zip(answer, chain))))
 
 

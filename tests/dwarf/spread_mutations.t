@@ -41,8 +41,10 @@ def read(path):
 
 def check(tap, name, letter, program, sound):
     """sound: the one other file is all that the main file needs."""
-    main, other = read(program.path), max((read(path) for _, path in program.others), key=len)
-    good, said = replay("fuzz_dwarf_spread", [pack(letter.upper() if sound else letter, main, other)])
+    main = read(program.path)
+    other = max((read(path) for _, path in program.others), key=len)
+    whole = pack(letter.upper() if sound else letter, main, other)
+    good, said = replay("fuzz_dwarf_spread", [whole])
     tap.ok(good, f"{name}: the whole file keeps every promise", said)
     sections = [s for s in elf64.Elf64(other).sections if s.name.startswith(".debug") and s.size]
     source = random.Random(name)

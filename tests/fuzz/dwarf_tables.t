@@ -99,7 +99,8 @@ def main():
     dice = random.Random(1)
     tap = Tap()
     tables = list(compiled_tables())
-    good, said = replay("fuzz_dwarf_line", [bytes([NO_EXTENTS | SOUND]) + table for table in tables])
+    good, said = replay("fuzz_dwarf_line",
+                        [bytes([NO_EXTENTS | SOUND]) + table for table in tables])
     tap.ok(good, "line tables of compilers are read fully", said)
     inputs = [data for table in tables
               for data in damaged(bytes([NO_EXTENTS]) + table, 1, dice, 600)]
