@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,11 +42,19 @@ enum err budget_make(struct memory_budget *budget, void **array, size_t *capacit
 void budget_free(struct memory_budget *budget, void *array, size_t capacity, size_t element_size);
 
 /* The same on typed arrays. */
+/* Asking whether there is room needs no call; clang's analyzer would take it that an array without
+ * room can be one that is not there. */
+#ifdef __clang_analyzer__
+#define BUDGET_HAS_ROOM(capacity, count) false
+#else
+#define BUDGET_HAS_ROOM(capacity, count) ((count) <= (capacity))
+#endif
+
 #define BUDGET_GROW(budget, array, capacity, count, error)                                         \
     ({                                                                                             \
         size_t grown_count = (count);                                                              \
         enum err grown_err = ERR_OK;                                                               \
-        if (grown_count > (capacity)) {                                                            \
+        if (!BUDGET_HAS_ROOM(capacity, grown_count)) {                                             \
             void *grown_array = (array);                                                           \
             grown_err = budget_grow((budget), &grown_array, &(capacity), grown_count,              \
                                     sizeof(*(array)), (error));                                    \

@@ -173,9 +173,10 @@ static enum err orphan_losers(struct mapping *mapping, struct error *error) {
     enum err err = BUDGET_GROW(map->budget, sorted, capacity, count, error);
     if (err)
         return err;
-    if (count > 0)
+    if (count > 0) {
         memcpy(sorted, map->segments.list, count * sizeof(*sorted));
-    qsort(sorted, count, sizeof(*sorted), compare_by_id);
+        qsort(sorted, count, sizeof(*sorted), compare_by_id);
+    }
     size_t next = 0;
     for (uint32_t id = 0; err == ERR_OK && id < map->place_count; id++) {
         size_t first = next;

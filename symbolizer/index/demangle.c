@@ -77,7 +77,9 @@ static bool read_substitution(const char *at, const char *end, unsigned *ret_num
 /* What is one of these only because of an identifier's letters is counted all the same. */
 static void note_byte(struct expansion *expansion, const char *at, const char *end) {
     unsigned number;
-    char next = at + 1 < end ? at[1] : '\0';
+    char next = '\0';
+    if (at + 1 < end)
+        next = at[1];
     expansion->work++;
     if (*at == 'E')
         expansion->at_end = expansion->work;
