@@ -287,6 +287,12 @@ def beyond_its_size(it):
                 yield place
 
 
+def covering_symbol(it):
+    for place, ours, theirs in it.outer_names():
+        if theirs == "" and it.symbols.covers(ours, it.address):
+            yield place
+
+
 def file_symbol(it):
     for i, field in it.places:
         if field == "file" and it.ours[i].file == "" and it.theirs[i].line == 0:
@@ -326,7 +332,7 @@ def scopes(it):
 
 CLASSES = {"version": version, "alias": alias, "cold part": cold_part, "resolver": resolver,
            "stub": stub, "label": label, "beyond its size": beyond_its_size,
-           "file symbol": file_symbol, "padding": padding,
+           "covering symbol": covering_symbol, "file symbol": file_symbol, "padding": padding,
            "thunk": thunk, "path spelling": path_spelling, "scopes": scopes}
 
 
