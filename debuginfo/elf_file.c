@@ -335,7 +335,7 @@ void elf_file_release(const struct elf_file *file, struct span bytes) {
     uintptr_t first = (begin + page - 1) / page * page;
     uintptr_t end = (begin + bytes.size) / page * page;
     if (first < end)
-        madvise((void *)first, end - first, MADV_DONTNEED);
+        madvise((char *)file->bytes.data + (first - mapping), end - first, MADV_DONTNEED);
 }
 
 size_t elf_file_section_count(const struct elf_file *file) {

@@ -10,11 +10,11 @@
 bool exception_list_open(const uint8_t *bits, uint64_t at, uint64_t bit_count, uint32_t count,
                          unsigned position_bits, unsigned miss_bits,
                          struct exception_list *ret_list) {
-    if (at > bit_count || bit_count - at < 2 * WIDTH_BITS)
+    if (at > bit_count || bit_count - at < 2 * (uint64_t)WIDTH_BITS)
         return false;
     struct exception_list list = {
         .bits = bits,
-        .at = at + 2 * WIDTH_BITS,
+        .at = at + 2 * (uint64_t)WIDTH_BITS,
         .count = count,
         .position_bits = (uint8_t)position_bits,
         .miss_bits = (uint8_t)miss_bits,

@@ -152,7 +152,7 @@ def in_flight(tap, directory):
         def running():
             _, _, body = server.http("GET", "/metrics")
             return b"symbolizer_builds_running 1\n" in body
-        wait_until(running, "the build")
+        gate.wait()
         server.http("DELETE", f"/v1/debuginfo/{build_id}")
         tap.ok(module_status(server, build_id) == "no_debuginfo",
                "a build under way does not keep what is deleted")

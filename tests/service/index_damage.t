@@ -105,14 +105,16 @@ def cut_meanwhile(tap, server, question):
     threads = [threading.Thread(target=keep_asking) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for i in range(CUTS):
-        path = wait_until(lambda: index_file(server), "the index")
-        try:
-            os.truncate(path, (i % 8) << 12)
-        except FileNotFoundError:  # it is being replaced
-            pass
-        wait_until(question.answered, "the index")
-    over.set()
+    try:
+        for i in range(CUTS):
+            path = wait_until(lambda: index_file(server), "the index")
+            try:
+                os.truncate(path, (i % 8) << 12)
+            except FileNotFoundError:  # it is being replaced
+                pass
+            wait_until(question.answered, "the index")
+    finally:
+        over.set()
     for thread in threads:
         thread.join()
     tap.ok(not problems, "cut at any instant, no answer is wrong", problems[:5])

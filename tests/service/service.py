@@ -7,6 +7,7 @@ sample binaries with known names.
         answer = stub.ShouldInitiateUpload(server.messages.ShouldInitiateUploadRequest(build_id=…))
         status, headers, body = server.http("GET", "/healthz")
 """
+import errno
 import hashlib
 import http.client
 import os
@@ -109,12 +110,25 @@ class Gate:
     def __init__(self, directory, name="gate"):
         self.path = os.path.join(directory, name)
         os.mkfifo(self.path)
-        self.worker = stand_in_worker(directory, f'[ "$1" = build ] && read line <"{self.path}"',
+        self.worker = stand_in_worker(directory, f'[ "$1" = build ] && : >"{self.path}-reached" &&'
+                                      f' read line <"{self.path}"',
                                       f"worker-at-{name}")
 
     def open(self):
-        with open(self.path, "w", encoding="utf-8") as file:
+        """Waits for a worker that stands at the gate."""
+        def reached():
+            try:
+                return os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError as error:
+                if error.errno != errno.ENXIO:
+                    raise
+                return None
+        with os.fdopen(wait_until(reached, "a worker at the gate"), "w", encoding="utf-8") as file:
             file.write("go\n")
+
+    def wait(self):
+        """Until a worker stands at the gate."""
+        wait_until(lambda: os.path.exists(self.path + "-reached"), "a worker at the gate")
 
 
 # --- gRPC ------------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ static void pings_at_the_agreed_pace_are_welcome(void **state) {
     (void)state;
     struct grpc_keepalive self = grpc_keepalive_of(&limits, NOW, 0);
     for (int i = 0; i < 100; i++)
-        assert_true(grpc_keepalive_take_ping(&self, &limits, NOW + i * 5 * MINUTE, true));
+        assert_true(grpc_keepalive_take_ping(&self, &limits, NOW + (int64_t)i * 5 * MINUTE, true));
 }
 
 static void without_a_call_the_pace_is_slower_unless_it_is_allowed(void **state) {
@@ -94,8 +94,9 @@ static void without_a_call_the_pace_is_slower_unless_it_is_allowed(void **state)
     struct grpc_keepalive allowed = strict;
     bool welcome = true;
     for (int i = 0; i < 4; i++) {
-        welcome = grpc_keepalive_take_ping(&strict, &limits, NOW + i * 5 * MINUTE, false);
-        assert_true(grpc_keepalive_take_ping(&allowed, &lenient, NOW + i * 5 * MINUTE, false));
+        welcome = grpc_keepalive_take_ping(&strict, &limits, NOW + (int64_t)i * 5 * MINUTE, false);
+        assert_true(
+            grpc_keepalive_take_ping(&allowed, &lenient, NOW + (int64_t)i * 5 * MINUTE, false));
     }
     assert_false(welcome);
 }

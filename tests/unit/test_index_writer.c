@@ -349,7 +349,7 @@ static void names_and_paths_of_all_sizes_come_back(void **state) {
         memset(name, (int)(i & 0xff), size);
         memset(path, 'd', sizeof(path));
         size_t path_size = i % 7 ? 40 + i : sizeof(path) - i;
-        path[i % 5 * 8] = '/';
+        path[(size_t)(i % 5) * 8] = '/';
         path[path_size - 1] = (char)i;
         struct index_function function = {.name = span_of(name, size),
                                           .start_line = i % 3 ? UINT32_MAX - i : 0,
@@ -380,7 +380,7 @@ static void names_and_paths_of_all_sizes_come_back(void **state) {
         assert_int_equal(frame.origin, i % 5);
         assert_int_equal(frame.file.size, i % 7 ? 40 + i : sizeof(path) - i);
         assert_int_equal((unsigned char)frame.file.data[frame.file.size - 1], i & 0xff);
-        assert_int_equal(frame.file.data[i % 5 * 8], '/');
+        assert_int_equal(frame.file.data[(size_t)(i % 5) * 8], '/');
         assert_int_equal(frame.start_file.size, 0);
     }
     assert_int_equal(index_damage_count(index), 0);
