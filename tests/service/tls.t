@@ -246,7 +246,8 @@ def metrics_tell_who_was_refused_and_when_the_certificate_ends(server, site):
     old.maximum_version = ssl.TLSVersion.TLSv1_2
     for name in NAMES:
         alert(server, name, old)
-    wait_until(lambda: all(int(metrics(server)[name]) == int(before[name]) + 1 for name in names),
+    # Those of earlier tests may be counted only now, too.
+    wait_until(lambda: all(int(metrics(server)[name]) > int(before[name]) for name in names),
                "the refusals to be counted")
     with connect(server, "http", site.trust.context()) as connection:
         ends = ssl.cert_time_to_seconds(connection.getpeercert()["notAfter"])
