@@ -120,10 +120,6 @@ enum err elf_symbol_table_open_values(struct elf_file *file, struct elf_symbol_t
     return open_table(file, SHT_SYMTAB, ret_table, error);
 }
 
-size_t elf_symbol_table_left(const struct elf_symbol_table *table) {
-    return cursor_left(&table->cursor) / entry_size(table->file);
-}
-
 void elf_symbol_table_seek(struct elf_symbol_table *table, uint32_t index) {
     table->cursor.failed = false;
     cursor_seek(&table->cursor, (uint64_t)index * entry_size(table->file));

@@ -44,9 +44,6 @@ enum err elf_symbol_table_open_values(struct elf_file *file, struct elf_symbol_t
  * and without the Thumb bit; 0 of an undefined one. False when there is no such entry. */
 bool elf_symbol_table_value(struct elf_symbol_table *table, uint32_t index, uint64_t *ret_value);
 
-/* How many entries are left, damaged ones included. */
-size_t elf_symbol_table_left(const struct elf_symbol_table *table);
-
 /* Moves to an entry by its index, 0 being the null symbol; past the end there is no next one. */
 void elf_symbol_table_seek(struct elf_symbol_table *table, uint32_t index);
 
